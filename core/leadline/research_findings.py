@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from pydantic import WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from leadline.findings import Key
@@ -30,6 +31,7 @@ from leadline.records import (
     VerdictKind,
 )
 from leadline.rendering import VERDICTS
+from leadline.schemas import one_of
 
 Coverage = Literal["covered", "partial", "missing"]
 Priority = Literal["high", "medium", "low"]
@@ -67,11 +69,11 @@ class Query(Record):
 
     query: Text
     goal: Text = ""
-    priority: str | int = "medium"
+    priority: Annotated[str | int, WithJsonSchema(one_of("high", "medium", "low"))] = "medium"
     """`high`, `medium`, `low`, or a number: 1 and 2 are high, 3 is medium, 4 and 5 are low."""
     section: str = ""
-    category: Text = ""
-    """The aspect that it covers, in the plan of a long report."""
+    category: SkipJsonSchema[Text] = ""
+    """The aspect that it covers, in the plan of a long report alone."""
 
 
 class PlannedSection(Record):

@@ -44,10 +44,25 @@ def one_of(*choices: str) -> Schema:
 
 
 @cache
-def schema_of(reply: type[Record]) -> Json:
-    """Return a compact schema of a record: no titles, defaults or descriptions."""
-    schema: Json = _compact(reply.model_json_schema())
-    return schema
+def schema_of(reply: type[Record]) -> Schema:
+    """Return a compact schema of a record: no titles, defaults or descriptions, and no references if it has an end."""
+    schema: Schema = _compact(reply.model_json_schema())
+    try:
+        return dict(_inlined(schema, schema.get("$defs", {})))
+    except KeyError:
+        return schema
+
+
+def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
+    """Return a schema with its definitions in their places. Raises `KeyError` for one that contains itself."""
+    if isinstance(node, list):
+        return [_inlined(item, definitions) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    if "$ref" in node:
+        name = node["$ref"].rpartition("/")[2]
+        return _inlined(definitions[name], {key: definitions[key] for key in definitions if key != name})
+    return {key: _inlined(value, definitions) for key, value in node.items() if key != "$defs"}
 
 
 def _compact(node: Any) -> Any:

@@ -154,6 +154,9 @@ def bar(ax: Any, points: Sequence[Point], unit: str) -> None:
         _side_by_side(ax, data, unit, lying=False)
 
 
+grouped = bar
+
+
 def horizontal(ax: Any, points: Sequence[Point], unit: str) -> None:
     """Draw horizontal bars, the first category on top."""
     _side_by_side(ax, table(points), unit, lying=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
@@ -23,24 +23,8 @@ from leadline.display import one_line
 from leadline.errors import Unsupported
 from leadline.plugin import Limits, PluginSettings, chart_runner
 from leadline.records import Chart, Figure
-from leadline_plugins.charts.forms import (
-    CHAIN,
-    QUIET,
-    area,
-    bar,
-    box,
-    folded,
-    heatmap,
-    histogram,
-    horizontal,
-    line,
-    pie,
-    scatter,
-    stacked,
-    style,
-    timeline,
-    titles,
-)
+from leadline_plugins.charts import forms
+from leadline_plugins.charts.forms import CHAIN, QUIET, folded, style, titles
 from leadline_plugins.charts.points import FORMS, Point, alt_text, form_of, read
 
 # Packages from PyPI that contain fonts.
@@ -48,21 +32,6 @@ _PACKAGES = ("noto_cjk_sans_otc", "manimgx_fonts")
 _CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "BOPOMOFO", "FULLWIDTH", "KANGXI")
 # The most missing characters that an error names.
 _NAMED = 8
-Draw = Callable[[Any, Sequence[Point], str], None]
-_DRAWN: Mapping[str, Draw] = {
-    "line": line,
-    "bar": bar,
-    "stacked": stacked,
-    "grouped": bar,
-    "horizontal": horizontal,
-    "area": area,
-    "scatter": scatter,
-    "pie": pie,
-    "histogram": histogram,
-    "box": box,
-    "heatmap": heatmap,
-    "timeline": timeline,
-}
 _AXELESS = ("pie", "timeline")
 _TEXTS = ("title", "x_label", "y_label", "unit", "source")
 # Dots an inch.
@@ -165,7 +134,7 @@ def _drawn(chart: Chart, form: str, points: list[Point], fonts: list[str]) -> di
         figure = Canvas(figsize=(8.0, _height(form, points)), layout="constrained")
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
-        _DRAWN[form](ax, points, chart.unit)
+        getattr(forms, form)(ax, points, chart.unit)  # its functions have the names of `FORMS`
         _describe(figure, ax, chart, form)
         return {"image/png": _saved(figure, "png"), "image/svg+xml": _saved(figure, "svg")}
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
+from pydantic import WithJsonSchema
+
 from leadline.records import SINGLE, Chart, Evidence, Record, Source, Text
 from leadline.research_findings import Question
-from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
+from leadline.schemas import one_of
 from leadline_plugins.charts.points import FORMS, Point, form_of
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.prompting.numbered_passages import ShownSource, ids_by_number, passages_text
@@ -20,18 +22,6 @@ MOST_TOKENS = 4_000
 _LEAST_NUMBERS = 2
 # Sources that are named under a chart.
 _TITLES = 3
-_ROW = object_of(label=TEXT, series=TEXT, value={"type": ["number", "null"]}, passage=INTEGER)
-CHART_SCHEMA = object_of(
-    title=TEXT,
-    type=one_of(*FORMS),
-    unit=TEXT,
-    x_label=TEXT,
-    y_label=TEXT,
-    rows=list_of(_ROW),
-    section=INTEGER,
-    code=TEXT,
-)
-PLAN_SCHEMA = object_of(charts=list_of(CHART_SCHEMA))
 CHART_EXAMPLE = (
     '{"title": "Heat pumps sold", "type": "bar", "unit": "thousand", "x_label": "Country", "y_label": "Pumps", "rows": '
     '[{"label": "Norway", "series": "", "value": 42.5, "passage": 3}, {"label": "Sweden", "series": "", "value": 60, '
@@ -48,7 +38,7 @@ class PlannedRow(Record):
 
     label: Text = ""
     series: Text = ""
-    value: float | None = None
+    value: Annotated[float | None, WithJsonSchema({"type": ["number", "null"]})] = None
     passage: int = 0
 
 
@@ -56,7 +46,7 @@ class PlannedChart(Record):
     """A chart as a model plans it. `code` is the program that draws it, for a runner that runs Python."""
 
     title: Text
-    type: str
+    type: Annotated[str, WithJsonSchema(one_of(*FORMS))]
     unit: Text = ""
     x_label: Text = ""
     y_label: Text = ""

@@ -15,7 +15,7 @@ from leadline.records import REPORT_PARTS, Claim, Conflict, Figure, Report, Sect
 from leadline.rendering import clean, plain_title, readable_url
 from leadline_plugins.formats.marks import ANSWERS
 from leadline_plugins.formats.passages import places
-from leadline_plugins.formats.report_markdown import parser
+from leadline_plugins.formats.report_markdown import block_tokens
 from leadline_plugins.text import content_set
 from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 
@@ -145,9 +145,8 @@ def _home(figure: Figure, number: str, blocks: Sequence[TextBlock]) -> TextBlock
 def _block_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of the blocks at the top level; a text without any has one that is empty."""
     lines = [0, *(match.end() for match in re.finditer(r"\n|\Z", text))]
-    spans = [
-        (lines[token.map[0]], lines[token.map[1]]) for token in parser().parse(text) if token.level == 0 and token.map
-    ]
+    places = (token.map for token in block_tokens(text) if token.level == 0 and token.map)
+    spans = [(lines[first], lines[last]) for first, last in places]
     yield from ((start, start + len(text[start:end].rstrip())) for start, end in spans or [(0, 0)])
 
 

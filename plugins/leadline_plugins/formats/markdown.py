@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, groupby, pairwise
+from itertools import chain, pairwise
 from typing import Any
 from urllib.parse import quote
 
@@ -37,7 +37,7 @@ from leadline_plugins.formats.marks import (
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.passages import places
 from leadline_plugins.formats.references import in_brackets, statistics
-from leadline_plugins.formats.report_markdown import parser
+from leadline_plugins.formats.report_markdown import block_tokens, code_runs, parser
 from leadline_plugins.wording.phrases import phrase
 
 _WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"
@@ -62,7 +62,7 @@ def sanitized(text: str) -> str:
 
     A text that still has anything else afterwards, or blocks nested too deep, is returned as a block of code.
     """
-    if any(token.meta.get("deep") for token in parser().parse(text)):
+    if any(token.meta.get("deep") for token in block_tokens(text)):
         return fenced(text)
     if not _SUSPECT.search(text):
         return text
@@ -79,11 +79,8 @@ def fenced(text: str) -> str:
 
 def _parts(text: str) -> Iterator[str]:
     """Yield runs of lines: code unchanged, other paragraphs with harmful markup escaped."""
-    blocks = (token for token in parser().parse(text) if token.type in {"fence", "code_block"})
-    code = {line for block in blocks if block.map for line in range(*block.map)}
     blank = re.compile(r"(\n[ \t]*\n)")
-    for is_code, lines in groupby(enumerate(text.split("\n")), key=lambda numbered: numbered[0] in code):
-        run = "\n".join(line for _, line in lines)
+    for is_code, run in code_runs(text):
         yield run if is_code else "".join(_MARKS.sub(_escaped, part) for part in blank.split(run))
 
 
@@ -223,7 +220,7 @@ def _blocks(markdown: str) -> Iterator[str]:
     """Yield the source of each block of a text."""
     text = sanitized(unenclosed(markdown))
     lines = text.split("\n")
-    starts = sorted({token.map[0] for token in parser().parse(text) if token.level == 0 and token.map} | {0})
+    starts = sorted({token.map[0] for token in block_tokens(text) if token.level == 0 and token.map} | {0})
     for start, end in pairwise([*starts, len(lines)]):
         yield "\n".join(lines[start:end]).strip("\n")
 

@@ -7,14 +7,15 @@ deep become text. Formulas hold only known commands, because LaTeX runs the comm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from leadline.citations import CITATION, CITATIONS, cited
 from leadline.rendering import SIGN
-from leadline_plugins.formats.formulas import LONGEST, is_safe_formula
+from leadline_plugins.formats.formulas import LONGEST, is_safe_formula, mathml
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -46,6 +47,13 @@ _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
 # Number of brackets that are all tried as links; of more, those around this many others are not.
 _FEW, _NESTED = 50, 10
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>br|sub|sup)\s*/?>", re.IGNORECASE)
+# The HTML of tokens that markdown-it does not know; citations and marks must have become text before.
+_HTML: dict[str, Callable[[Any], str]] = {
+    "math_inline": lambda token: mathml(token.content, block=False),
+    "math_block": lambda token: mathml(token.content, block=True),
+    **{f"{tag}_open": lambda token: f"<{token.tag}>" for tag in ("sub", "sup")},
+    **{f"{tag}_close": lambda token: f"</{token.tag}>" for tag in ("sub", "sup")},
+}
 
 
 @cache
@@ -68,7 +76,25 @@ def parser(*, trusting: bool = False) -> MarkdownIt:
     md.inline.ruler.before("link", "leadline_mark", _mark)
     md.inline.ruler.before("autolink", "leadline_tag", _tag)
     md.inline.ruler.before("text", "leadline_address", _address)
+    for name in _HTML:
+        md.add_render_rule(name, lambda _, tokens, index, *__: _HTML[tokens[index].type](tokens[index]))
     return md
+
+
+@lru_cache(maxsize=8)
+def block_tokens(text: str) -> Sequence[Token]:
+    """Return the blocks of a text without their inlines, which take most of the time."""
+    tokens: list[Token] = []
+    parser().block.parse(text, parser(), {}, tokens)
+    return tokens
+
+
+def code_runs(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield runs of lines, each with a flag that is true for code."""
+    blocks = (token for token in block_tokens(text) if token.type in {"fence", "code_block"})
+    code = {line for block in blocks if block.map for line in range(*block.map)}
+    for is_code, lines in groupby(enumerate(text.split("\n")), key=lambda numbered: numbered[0] in code):
+        yield is_code, "\n".join(line for _, line in lines)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,9 @@ class Template:
         """Return the file and the pictures that it may show. Raises `ConfigError` with the line of a mistake."""
         report = arranged(report)
         pictures = numbered(report, PICTURES)
-        data = template_data(report, number(report), pictures)
-        text = await self._context.in_thread(render_file, self._path, data, {"markdown": _html})
+        numbers = number(report)
+        data, filters = template_data(report, numbers, pictures), {"markdown": partial(_html, numbers)}
+        text = await self._context.in_thread(render_file, self._path, data, filters)
         name = self._path.name.removesuffix(SUFFIX)
         media_type = f"{mimetypes.guess_type(name)[0] or 'text/plain'}; charset=utf-8"
         file = Blob(name=name, media_type=media_type, data=text.encode("utf-8", "replace"))
@@ -102,8 +104,8 @@ def _source(number: int, source: Any) -> dict[str, Any]:
     return {"number": number, "title": hit.title, "url": hit.url, "published": hit.published, "tier": hit.tier}
 
 
-def _html(text: str) -> Any:
-    """Return Markdown as HTML, for templates that are escaped."""
+def _html(numbers: Numbered, text: str) -> Any:
+    """Return Markdown as HTML, for templates that are escaped; its citations become numbers."""
     from markupsafe import Markup
 
-    return Markup(parser().render(str(text)))  # noqa: S704 - the parser allows no HTML and no unsafe address
+    return Markup(parser().render(numbers.render(str(text))))  # noqa: S704 - the parser allows no HTML and no unsafe address

@@ -1,1 +1,1 @@
-"""Pictures of cited pages: selection, validation, and conversion in a separate process."""
+"""Pictures of cited pages: selection, validation, and conversion in a worker process."""

@@ -35,7 +35,6 @@ from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.addition import Addition, shared_folders
 from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, file_digest, owner_of, parsed
 from leadline_plugins.knowledge.writer import ShelfWriter
-from leadline_plugins.parse.media import bare_type
 from leadline_plugins.passages.cutting import as_passage
 from leadline_plugins.search.filters import page_start
 from leadline_plugins.search.local.folders import resolve
@@ -359,12 +358,7 @@ class KnowledgeFetcher:
 
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
         """Return the bytes. Raises `Unsupported` if there is no such document."""
-        blob = await self._context.in_thread(self._read, request.url, call.run.principal)
-        if request.size is not None and len(blob.data) > request.size:
-            raise Unsupported(f"{request.url} has {len(blob.data):,} bytes, more than the {request.size:,} allowed")
-        if request.accept and bare_type(blob.media_type) not in request.accept:
-            raise Unsupported(f"{request.url} is {blob.media_type}, not {' or '.join(request.accept)}")
-        return blob
+        return await self._context.in_thread(self._read, request.url, call.run.principal)
 
     def _read(self, url: str, principal: Principal | None) -> Blob:
         shared, name, _ = parsed(url)

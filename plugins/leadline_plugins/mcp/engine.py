@@ -180,10 +180,6 @@ class McpFetcher(_McpTool):
         media_type, data = self._content(await self._session.call(arguments, call))
         if not data.strip():
             raise Unsupported(f"{settings.fetch_tool} returned no text for this address")
-        if request.accept and media_type.partition(";")[0].strip() not in request.accept:
-            raise Unsupported(f"{settings.fetch_tool} returns {media_type}, not {', '.join(request.accept)}")
-        if request.size is not None and len(data) > request.size:
-            raise Unsupported(f"the page has {len(data)} bytes, more than {request.size}")
         return Blob(name=request.url, media_type=media_type, data=data)
 
     def _content(self, result: CallToolResult) -> tuple[str, bytes]:

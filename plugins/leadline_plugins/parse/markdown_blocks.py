@@ -33,7 +33,6 @@ _EXPLICIT = re.compile(r"\.\.(?:[ ].*)?$")
 _HTML = re.compile(
     r"<(?:!--|/?(?:a|br|center|details|div|h[1-6]|hr|img|p|picture|source|summary|table)\b)", re.IGNORECASE
 )
-_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>")
 # Options of a directive.
 _OPTION = re.compile(r"\s*:[\w-]+:")
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)）」』]*$")

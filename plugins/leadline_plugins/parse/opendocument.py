@@ -15,7 +15,6 @@ from leadline_plugins.parse.word import unpacked
 _NAMES = {"draw": "drawing"} | {name: name for name in ("office", "text", "table", "style", "presentation")}
 _NS = {prefix: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for prefix, name in _NAMES.items()}
 _NS |= {"xlink": "http://www.w3.org/1999/xlink", "dc": "http://purl.org/dc/elements/1.1/"}
-_FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 # Columns, repeated rows and cells of a sheet that are read.
 _WIDEST, _REPEATED, _CELLS = 200, 50, 100_000
 _SKIPPED = {

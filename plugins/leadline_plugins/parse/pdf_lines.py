@@ -78,7 +78,7 @@ def read_pdf(data: bytes) -> Pdf:
         for number in range(count):
             page = pdf[number]
             try:
-                pages.append(Page(_with_fields(page, _lines(file, page, number)), page.get_height()))
+                pages.append(Page(_with_fields(page, number, _lines(file, page, number)), page.get_height()))
                 if _is_picture(page, pages[-1].lines):
                     pictures.append(number)
             finally:
@@ -103,15 +103,15 @@ def _is_picture(page: Any, lines: list[Line]) -> bool:
 
 
 def _outline(pdf: Any) -> list[Title]:
-    found: list[Title] = []
+    titles: list[Title] = []
     for entry in pdf.get_toc(max_depth=_DEEPEST):
         target = entry.get_dest()
         page = target.get_index() if target else None
         if page is not None and (text := entry.get_title().strip()):
-            found.append(Title(text, entry.level, page))
-        if len(found) >= _TITLES:
+            titles.append(Title(text, entry.level, page))
+        if len(titles) >= _TITLES:
             break
-    return found
+    return titles
 
 
 def _text(text_page: Any) -> str:
@@ -166,7 +166,10 @@ class _File:
 
 
 def _quick(function: Any, result: Any = ctypes.c_int) -> Any:
-    """Return a function of PDFium that is called for each letter, without checks of its arguments: in half the time."""
+    """Return a function of PDFium without checks of its arguments, which take half the time of calls about each letter.
+
+    Wrong arguments crash the process: pass the page as `c_void_p`, integers, and references to buffers that live on.
+    """
     return ctypes.PYFUNCTYPE(result)(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
@@ -180,13 +183,13 @@ def _lines(file: _File, page: Any, number: int) -> list[Line]:
             if spans and lines.goes_on(*spans[-1], first):
                 first = spans.pop()[0]
             spans.append((first, last))
-        found: list[Line] = []
+        read: list[Line] = []
         for first, last in spans:
             line = lines.line(number, first, last)
-            if found and found[-1].text.isdecimal() and is_note_of(found[-1], line):
-                line = replace(line, text=f"[^{found.pop().text}] {line.text}")
-            found.append(line)
-        return found
+            if read and read[-1].text.isdecimal() and is_note_of(read[-1], line):
+                line = replace(line, text=f"[^{read.pop().text}] {line.text}")
+            read.append(line)
+        return read
     finally:
         text_page.close()
 
@@ -222,10 +225,10 @@ class _Lines:
         if not self._is_turned and not _WIDE.search(self.text):
             self._spaces[1:] = map(sub, lefts[1:], rights)
 
-    def _advances(self, places: Iterable[int]) -> list[tuple[float, float]]:
+    def _advances(self, characters: Iterable[int]) -> list[tuple[float, float]]:
         """Return where characters begin, and where the next ones would."""
         box = self._loose
-        boxes = map(self._file.loose_box, repeat(self._page), places, repeat(ctypes.byref(box)))
+        boxes = map(self._file.loose_box, repeat(self._page), characters, repeat(ctypes.byref(box)))
         return [(box[0], box[2]) for _ in boxes]
 
     def _words(self, first: int, last: int) -> range:
@@ -260,7 +263,7 @@ class _Lines:
             return False
         size, baseline = self._size(letter), self._origin(letter)[1]
         gap, rise = after[0] - before[1], abs(self._origin(start)[1] - baseline)
-        if self.text[start].isdecimal() and self._place(start, size, baseline):
+        if self.text[start].isdecimal() and self._shift(start, size, baseline):
             return abs(gap) < _NEAR * size and rise < size
         return self.text[last].isdecimal() and 0 < gap < size and rise < _FALL * size
 
@@ -274,8 +277,8 @@ class _Lines:
         middle, quarter = (first + last) // 2, (last - first) // 4
         fixed, sizes = True, []
         several = self._file.count_objects(self._page, first, last + 1 - first) > 1
-        for place in {first, first + quarter, middle, last - quarter, last} if several else {middle}:
-            shown = place if self.text[place].strip() else place + 1 if place < last else place - 1
+        for at in {first, first + quarter, middle, last - quarter, last} if several else {middle}:
+            shown = at if self.text[at].strip() else at + 1 if at < last else at - 1
             fixed = fixed and self._file.is_monospaced(self._page, shown)
             sizes.append(self._size(shown))
         size, baseline = sorted(sizes)[len(sizes) // 2], self._origin(middle)[1]
@@ -295,14 +298,14 @@ class _Lines:
             cells=cells,
         )
 
-    def _box(self, place: int) -> tuple[float, float, float, float] | None:
+    def _box(self, at: int) -> tuple[float, float, float, float] | None:
         """Return left, right, bottom and top of a character."""
-        return next(iter(self._boxes((place,))), None)
+        return next(iter(self._boxes((at,))), None)
 
-    def _boxes(self, places: Collection[int]) -> list[tuple[float, float, float, float]]:
-        """Return the boxes of the characters that have any."""
+    def _boxes(self, characters: Collection[int]) -> list[tuple[float, float, float, float]]:
+        """Return the boxes of the characters that have any. `map` is lazy: each is copied before the next call."""
         sides, references = self._sides, map(repeat, self._side_references)
-        has_box = map(self._file.char_box, repeat(self._page), places, *references)
+        has_box = map(self._file.char_box, repeat(self._page), characters, *references)
         boxes = [(sides[0], sides[1], sides[2], sides[3]) for is_filled in has_box if is_filled]
         return [self._seen(*box) for box in boxes] if self._is_turned else boxes
 
@@ -310,9 +313,9 @@ class _Lines:
         (x, y), (other_x, other_y) = self._turned(left, bottom), self._turned(right, top)
         return min(x, other_x), max(x, other_x), min(y, other_y), max(y, other_y)
 
-    def _origin(self, place: int) -> tuple[float, float]:
+    def _origin(self, at: int) -> tuple[float, float]:
         x, y = ctypes.c_double(), ctypes.c_double()
-        self._file.origin(self._page, place, ctypes.byref(x), ctypes.byref(y))
+        self._file.origin(self._page, at, ctypes.byref(x), ctypes.byref(y))
         return self._turned(x.value, y.value)
 
     def _mark(self, first: int, last: int, size: float) -> re.Match[str] | None:
@@ -346,15 +349,15 @@ class _Lines:
             # Spaces that PDFium adds have no place.
             beside = next((at for near in (before, after) for at in near[:3] if self.text[at].strip()), None)
             baseline = None if beside is None else self._origin(beside)[1]
-            places = (self._place(at, size, baseline) for at in range(*figures.span()))
-            for place, group in groupby(zip(places, figures.group(), strict=True), lambda pair: pair[0]):
+            shifts = (self._shift(at, size, baseline) for at in range(*figures.span()))
+            for shift, group in groupby(zip(shifts, figures.group(), strict=True), lambda pair: pair[0]):
                 shown = "".join(figure for _, figure in group)
                 text += self._spaced(start, figures.start(), gaps)
-                if place and self._stands_at(beside, figures.start(), size):
+                if shift and self._stands_at(beside, figures.start(), size):
                     text = text.rstrip()
                 start = figures.end()
-                text += self._figures(shown, place, text, _BODY.match(self.text, start, last + 1) is not None)
-                start += bool(place and _ADDED.match(self.text, start, last + 1))
+                text += self._figures(shown, shift, text, _BODY.match(self.text, start, last + 1) is not None)
+                start += bool(shift and _ADDED.match(self.text, start, last + 1))
         text += self._spaced(start, last + 1, gaps)
         if text.isascii():
             return text
@@ -386,11 +389,11 @@ class _Lines:
             return self.text[start:end]
         return " ".join(self.text[first:last] for first, last in pairwise([start, *inside, end]))
 
-    def _figures(self, figures: str, place: int, before: str, begins: bool) -> str:
+    def _figures(self, figures: str, shift: int, before: str, begins: bool) -> str:
         """Return figures with their mark; `begins` says whether a text follows, as it does after the mark of a note."""
-        if not place or (_DECIMAL.search(before) and not self._has_note(figures)):
+        if not shift or (_DECIMAL.search(before) and not self._has_note(figures)):
             return figures
-        if place < 0:
+        if shift < 0:
             return lowered(figures, before)
         if not before.strip():
             return f"[^{figures}] " if begins else figures
@@ -410,7 +413,7 @@ class _Lines:
         before, after = self._box(letter), self._box(figure)
         return bool(before and after and after[0] - before[1] < _NEAR * size)
 
-    def _place(self, at: int, size: float, baseline: float | None) -> int:
+    def _shift(self, at: int, size: float, baseline: float | None) -> int:
         """Return 1 for a raised character, -1 for a lowered one, else 0."""
         box = self._box(at)
         if not box or baseline is None or box[3] - box[2] > _SMALL * size:
@@ -418,10 +421,11 @@ class _Lines:
         return 1 if box[2] - baseline > _RISE * size else -1 if box[2] - baseline < -_FALL * size else 0
 
 
-def _with_fields(page: Any, lines: list[Line]) -> list[Line]:
+def _with_fields(page: Any, number: int, lines: list[Line]) -> list[Line]:
     """Return the lines of a page with the values of its form beside their labels, and with its typed annotations."""
     from pypdfium2 import raw as pdfium
 
+    turned = _turning(page)
     for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), _TITLES)):
         annotation, box = pdfium.FPDFPage_GetAnnot(page, index), pdfium.FS_RECTF()
         try:
@@ -431,7 +435,6 @@ def _with_fields(page: Any, lines: list[Line]) -> list[Line]:
             pdfium.FPDFPage_CloseAnnot(annotation)
         if not value:
             continue
-        turned = _turning(page)
         x, y = zip(turned(box.left, box.bottom), turned(box.right, box.top), strict=True)
         beside = [line for line in lines if abs(line.top + line.bottom - sum(y)) < max(2 * line.size, abs(y[1] - y[0]))]
         before = [line for line in beside if line.right <= min(x) + _TOUCH]
@@ -446,7 +449,6 @@ def _with_fields(page: Any, lines: list[Line]) -> list[Line]:
             size = lines[0].size if lines else 10.0
             below = next((at for at, line in enumerate(lines) if line.baseline < min(y)), len(lines))
             text = f"{name}: {value}" if name else value
-            number = lines[0].page if lines else 0
             lines.insert(below, Line(text, number, min(y), min(x), max(x), min(y), max(y), size, code=False))
     return lines
 

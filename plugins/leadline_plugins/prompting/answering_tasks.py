@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pydantic import WithJsonSchema
+
 from leadline.records import SINGLE, Record, Text
 from leadline.research_findings import Question
-from leadline.schemas import TEXT, list_of, object_of, one_of
+from leadline.schemas import one_of
 from leadline_plugins.prompting.inputs import paragraphs, question_text
 
 
@@ -30,7 +32,6 @@ class WrittenReply(Record):
     text: Text
 
 
-REPLY_SCHEMA = object_of(text=TEXT)
 REPLY_EXAMPLE = (
     '{"text": "A heat pump moves heat instead of making it: it takes three parts of four from the air or the ground."}'
 )
@@ -75,7 +76,7 @@ class Function(Record):
 
     name: Text
     description: Text = ""
-    priority: str = "should"
+    priority: Annotated[str, WithJsonSchema(one_of("must", "should", "could"))] = "should"
     acceptance: Text = ""
 
 
@@ -91,17 +92,6 @@ class Requirements(Record):
     open_questions: tuple[Text, ...] = ()
 
 
-REQUIREMENTS_SCHEMA = object_of(
-    title=TEXT,
-    summary=TEXT,
-    goals=list_of(TEXT),
-    users=list_of(object_of(name=TEXT, needs=TEXT)),
-    functions=list_of(
-        object_of(name=TEXT, description=TEXT, priority=one_of("must", "should", "could"), acceptance=TEXT)
-    ),
-    constraints=list_of(TEXT),
-    open_questions=list_of(TEXT),
-)
 REQUIREMENTS_EXAMPLE = (
     '{"title": "Booking of meeting rooms", "summary": "Employees book rooms by themselves.", "goals": ["No room is '
     'booked twice."], "users": [{"name": "Employees", "needs": "find and book a free room"}], "functions": [{"name": '

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from leadline.citations import uncited
 from leadline.records import Conversation, Record, Text, Turn
 from leadline.research_findings import FAILED, Question
-from leadline.schemas import TEXT, list_of, object_of
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, quoted
 
@@ -90,5 +89,4 @@ class StandaloneQuestion(Record):
     question: Text
 
 
-FOLLOW_UP_SCHEMA = object_of(points_back=list_of(TEXT), question=TEXT)
 FOLLOW_UP_EXAMPLE = '{"points_back": ["they"], "question": "How loud are heat pumps in winter?"}'

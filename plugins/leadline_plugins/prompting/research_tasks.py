@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadline.records import SINGLE, Record, Text
-from leadline.research_findings import Digest, Plan, Query, Question, SectionReview
-from leadline.schemas import BOOLEAN, INTEGER, NUMBER, TEXT, list_of, object_of, one_of
+from leadline.research_findings import Digest, Plan, PlannedSection, Query, Question, SectionReview
+from leadline.schemas import TEXT, list_of, object_of, one_of, schema_of
 from leadline.tasks import Talk
 from leadline_plugins.prompting.inputs import (
     PastSearch,
@@ -42,7 +42,6 @@ class Clarification(Record):
     assumptions: tuple[Text, ...] = ()
 
 
-CLARIFY_SCHEMA = object_of(needs_clarification=BOOLEAN, questions=list_of(TEXT), assumptions=list_of(TEXT))
 CLARIFY_EXAMPLE = (
     '{"needs_clarification": true, "questions": ["Which country do you mean?"], '
     '"assumptions": ["The question is about the European Union."]}'
@@ -80,16 +79,14 @@ def at_most(count: int) -> str:
     return f"At most {count} queries." if count else "No more searches are possible: `queries` is empty."
 
 
-# The schema of a list of queries, used by three tasks.
-QUERIES = list_of(object_of(query=TEXT, goal=TEXT, priority=one_of("high", "medium", "low"), section=TEXT))
-# Those of a long report have a category, and a priority from 1 (first) to 5.
+# Queries of a long report have a category, and a priority from 1 (first) to 5.
 _LONG_QUERIES = list_of(
     object_of(query=TEXT, goal=TEXT, category=TEXT, priority=one_of("1", "2", "3", "4", "5"), section=TEXT)
 )
-_SECTIONS = list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, grid=TEXT, questions=list_of(TEXT), domain=TEXT))
+# Queries come early, so that searches can start at once.
 PLAN_SCHEMA, LONG_PLAN_SCHEMA = (
-    object_of(title=TEXT, queries=queries, scope=TEXT, form=TEXT, sections=_SECTIONS)
-    for queries in (QUERIES, _LONG_QUERIES)
+    object_of(title=TEXT, queries=queries, scope=TEXT, form=TEXT, sections=list_of(schema_of(PlannedSection)))
+    for queries in (list_of(schema_of(Query)), _LONG_QUERIES)
 )
 PLAN_EXAMPLE = (
     '{"title": "Heat pumps in old houses", "queries": [{"query": "heat pump installation cost old house", "goal": '
@@ -124,7 +121,6 @@ class Queries(Record):
     queries: tuple[Annotated[Query, SINGLE], ...] = ()
 
 
-QUERY_SCHEMA = object_of(queries=QUERIES)
 QUERY_EXAMPLE = (
     '{"queries": [{"query": "heat pump noise limits", "goal": "legal limits", "priority": "high", "section": "2"}]}'
 )
@@ -201,18 +197,6 @@ class DigestReply(Record):
     instructions: tuple[Annotated[NamedInstruction, SINGLE], ...] = ()
 
 
-DIGEST_SCHEMA = object_of(
-    is_sufficient=BOOLEAN,
-    queries=QUERIES,
-    sections=list_of(
-        object_of(id=TEXT, coverage=one_of("covered", "partial", "missing"), depth=NUMBER, questions=list_of(TEXT))
-    ),
-    answers=list_of(object_of(section=TEXT, passages=list_of(INTEGER))),
-    read=list_of(object_of(section=TEXT, headings=list_of(INTEGER))),
-    conflicts=list_of(object_of(about=TEXT, passages=list_of(INTEGER), primary=INTEGER)),
-    synthesis=TEXT,
-    instructions=list_of(object_of(passage=INTEGER, words=TEXT)),
-)
 DIGEST_EXAMPLE = (
     '{"is_sufficient": false, "queries": [{"query": "heat pump noise limit night", "goal": "Which noise limits apply '
     'at night?", "priority": "high", "section": "2"}], "sections": [{"id": "2", "coverage": "missing", "depth": 0.0, '

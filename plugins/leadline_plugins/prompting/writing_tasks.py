@@ -8,7 +8,6 @@ from typing import Annotated
 
 from leadline.records import SINGLE, Record, Text
 from leadline.research_findings import Question
-from leadline.schemas import INTEGER, TEXT, list_of, object_of
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_text
 from leadline_plugins.prompting.numbered_passages import ShownSource, only_passages, passages_text
 from leadline_plugins.text import is_cjk
@@ -166,12 +165,6 @@ class WrittenSections(Record):
     figures: tuple[Annotated[StatedFigure, SINGLE], ...] = ()
 
 
-SYNTHESIZE_SCHEMA = object_of(
-    sections=list_of(object_of(id=TEXT, text=TEXT)),
-    unanswered=list_of(object_of(section=TEXT, question=TEXT)),
-    inferences=list_of(object_of(section=TEXT, inference=TEXT)),
-    figures=list_of(object_of(label=TEXT, value=TEXT, unit=TEXT, passage=INTEGER)),
-)
 SYNTHESIZE_EXAMPLE = (
     '{"sections": [{"id": "2", "text": "Installation costs 12,000 euros on average [1]. In old houses it costs more, '
     'because the pipes must be replaced [2][3]."}], "unanswered": [{"section": "2", "question": "What does the '

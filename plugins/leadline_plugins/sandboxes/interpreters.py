@@ -19,6 +19,7 @@ from pydantic import JsonValue
 from leadline.contracts import Call
 from leadline.errors import Unsupported
 from leadline.records import Blob, Code, Execution
+from leadline_plugins.parse.media import media_type
 from leadline_plugins.sandboxes.limits import GRACE, SandboxSettings, time_for
 
 LONGEST_REPLY = 64_000_000
@@ -28,8 +29,6 @@ _NO_VALUE = (
     "[sandbox] the code broke the way of its value: it wrote to file descriptor 3 itself, and what arrived is not one "
     f"JSON value of at most {DEEPEST} levels"
 )
-_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".csv": "text/csv", ".json": "application/json",
-          ".txt": "text/plain", ".jpg": "image/jpeg", ".html": "text/html"}  # fmt: skip
 
 
 class InterpreterLost(Exception):
@@ -95,8 +94,8 @@ def _refused(constant: str) -> None:
 
 
 def _blob(file: dict[str, str]) -> Blob:
-    kind = _TYPES.get(PurePosixPath(file["name"]).suffix.lower(), "application/octet-stream")
-    return Blob(name=file["name"], media_type=kind, data=base64.b64decode(file["data"], validate=True))
+    data = base64.b64decode(file["data"], validate=True)
+    return Blob(name=file["name"], media_type=media_type(file["name"]), data=data)
 
 
 def _inside(name: str) -> bool:

@@ -17,7 +17,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import BadReply
 from leadline.plugin import Limits, search_provider
 from leadline.records import ChatRequest, Hit, Message, Record, SearchPage, SearchRequest, Text, Usage
-from leadline.schemas import TEXT, list_of, object_of
+from leadline.schemas import schema_of
 from leadline_plugins.ai.openai import ENV
 from leadline_plugins.ai.openai.settings import OpenAISettings, ready
 from leadline_plugins.search.results import hit
@@ -28,7 +28,6 @@ _SYSTEM = (
     "figures and the organisations or works where it could be checked. Leave out what you are not sure of; an empty "
     'list is a good answer. Reply with JSON only: {"statements": [{"title": "…", "text": "…"}]}'
 )
-_SCHEMA = object_of(statements=list_of(object_of(title=TEXT, text=TEXT)))
 _TOKENS = 2000
 _TIMEOUT = 120.0
 
@@ -94,7 +93,7 @@ class Recall:
         from leadline_plugins.ai.openai.provider import OpenAI
 
         self._model = OpenAI(settings, context)
-        self._schema = _SCHEMA if self._model.traits(settings.model).json_schema else None
+        self._schema = schema_of(RecalledStatements) if self._model.traits(settings.model).json_schema else None
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the statements of the model as hits that cannot be cited."""

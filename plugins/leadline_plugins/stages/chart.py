@@ -21,9 +21,7 @@ from leadline.workers import compute
 from leadline_plugins.charts.checks import checked
 from leadline_plugins.charts.planning import (
     CHART_EXAMPLE,
-    CHART_SCHEMA,
     PLAN_EXAMPLE,
-    PLAN_SCHEMA,
     ChartPlan,
     ChartPlanRequest,
     ChartRepairRequest,
@@ -43,7 +41,6 @@ PLAN_TASK = TaskKind(
     ChartPlan,
     template("chart_plan"),
     shrink=halve_request_passages,
-    schema=PLAN_SCHEMA,
     example=PLAN_EXAMPLE,
     show=ChartPlanRequest.as_text,
     expects=estimates.chart_plan,
@@ -54,7 +51,6 @@ REPAIR_TASK = TaskKind(
     PlannedChart,
     template("chart_repair"),
     shrink=halve_request_passages,
-    schema=CHART_SCHEMA,
     example=CHART_EXAMPLE,
     show=ChartRepairRequest.as_text,
     expects=estimates.chart_repair,

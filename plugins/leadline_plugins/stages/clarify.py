@@ -24,7 +24,7 @@ from leadline_plugins.passages.cutting import cjk_characters
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify, perform_or
 from leadline_plugins.prompting.inputs import start_date, template
-from leadline_plugins.prompting.research_tasks import CLARIFY_EXAMPLE, CLARIFY_SCHEMA, Clarification, ClarifyRequest
+from leadline_plugins.prompting.research_tasks import CLARIFY_EXAMPLE, Clarification, ClarifyRequest
 from leadline_plugins.routing import refuse_small_talk
 from leadline_plugins.text import content_words, language
 from leadline_plugins.text.reply_language import answered_in_language
@@ -64,7 +64,6 @@ TASK = TaskKind(
     template("clarify"),
     check=answered_in_language(_texts),
     expects=_estimate,
-    schema=CLARIFY_SCHEMA,
     example=CLARIFY_EXAMPLE,
     show=ClarifyRequest.as_text,
 )

@@ -6,7 +6,6 @@ Code runs in the sandbox of `code.sandbox` and nowhere else: a run without one i
 from __future__ import annotations
 
 import json
-import mimetypes
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
@@ -21,9 +20,8 @@ from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Blob, Code, Execution, Figure, Record, Report, Section, Text
 from leadline.research_findings import QUESTION, REPORT, Question
-from leadline.schemas import TEXT, object_of
 from leadline.tasks import TaskKind
-from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
+from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels, media_type
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import paragraphs, question_input, question_text, start_date, template
 from leadline_plugins.text.reply_language import answered_in_language
@@ -66,7 +64,6 @@ class WrittenCode(Record):
         return (match["inside"] if match else self.code).strip("\n")
 
 
-CODE_SCHEMA = object_of(title=TEXT, explanation=TEXT, code=TEXT)
 CODE_EXAMPLE = (
     '{"title": "Mean of five lengths", "explanation": "It adds up the lengths and divides the sum by their number.", '
     "\"code\": \"lengths = [3, 4, 5, 6, 7]\\nprint('mean length:', sum(lengths) / len(lengths), 'm')\"}"
@@ -86,7 +83,6 @@ TASK = TaskKind(
     WrittenCode,
     template("code"),
     role="thinking",
-    schema=CODE_SCHEMA,
     example=CODE_EXAMPLE,
     show=CodeRequest.as_text,
     check=answered_in_language(lambda written: (written.explanation,)),
@@ -234,7 +230,7 @@ def _last_line(error: str) -> str:
 def _figures(last: Attempt) -> Iterator[Figure]:
     """Yield the pictures that the program saved; one of too many pixels is a file only."""
     for file in last.execution.files:
-        kind = mimetypes.guess_type(file.name)[0] or file.media_type
+        kind = media_type(file.name)
         if kind in ("image/png", "image/jpeg") and declared_pixels(file.data) <= MOST_PIXELS:
             name = PurePosixPath(file.name).stem
             yield Figure(id=f"file-{name}", caption=file.name, alt=file.name, media={kind: file.data})

@@ -18,7 +18,6 @@ from leadline.findings import Findings
 from leadline.plugin import map_stage
 from leadline.records import SINGLE, Blob, Claim, Notice, Record, Section, Text
 from leadline.research_findings import EVIDENCE, QUESTION, SECTIONS, SOURCES
-from leadline.schemas import TEXT, list_of, object_of
 from leadline.tasks import TaskKind
 from leadline.workers import compute
 from leadline_plugins.prompting import estimates
@@ -93,7 +92,6 @@ TASK = TaskKind(
     CondenseRequest,
     Repeats,
     template("condense"),
-    schema=object_of(repeats=list_of(object_of(statement=TEXT, of=TEXT))),
     example='{"repeats": [{"statement": "4.7", "of": "2.3"}, {"statement": "5.1", "of": "1.2"}]}',
     show=CondenseRequest.as_text,
     shrink=_halved,

@@ -39,7 +39,7 @@ from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import past_searches, question_input, start_date, template
 from leadline_plugins.prompting.numbered_passages import ShownSource, group_by_source, ids_by_number
-from leadline_plugins.prompting.research_tasks import DIGEST_EXAMPLE, DIGEST_SCHEMA, DigestReply, DigestRequest
+from leadline_plugins.prompting.research_tasks import DIGEST_EXAMPLE, DigestReply, DigestRequest
 from leadline_plugins.prompting.shrinking import halve_shown_passages
 from leadline_plugins.stages.plan import publish
 from leadline_plugins.stages.prefetch import SearchPrefetch, can_prefetch
@@ -60,7 +60,6 @@ TASK = TaskKind(
     DigestRequest,
     DigestReply,
     template("digest"),
-    schema=DIGEST_SCHEMA,
     example=DIGEST_EXAMPLE,
     show=DigestRequest.as_text,
     shrink=halve_shown_passages,

@@ -11,7 +11,6 @@ from leadline.research_findings import CONVERSATION, QUESTION, Question
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting.conversations import (
     FOLLOW_UP_EXAMPLE,
-    FOLLOW_UP_SCHEMA,
     FollowUpRequest,
     StandaloneQuestion,
     conversation_text,
@@ -30,7 +29,6 @@ TASK = TaskKind(
     FollowUpRequest,
     StandaloneQuestion,
     template("follow_up"),
-    schema=FOLLOW_UP_SCHEMA,
     example=FOLLOW_UP_EXAMPLE,
     show=FollowUpRequest.as_text,
     expects=no_calls,

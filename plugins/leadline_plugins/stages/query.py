@@ -33,14 +33,13 @@ from leadline_plugins.prompting.inputs import (
     start_date,
     template,
 )
-from leadline_plugins.prompting.research_tasks import QUERY_EXAMPLE, QUERY_SCHEMA, Queries, QueryRequest
+from leadline_plugins.prompting.research_tasks import QUERY_EXAMPLE, Queries, QueryRequest
 
 TASK = TaskKind(
     "query",
     QueryRequest,
     Queries,
     template("query"),
-    schema=QUERY_SCHEMA,
     example=QUERY_EXAMPLE,
     show=QueryRequest.as_text,
     expects=estimates.query,

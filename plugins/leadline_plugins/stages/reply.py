@@ -8,7 +8,7 @@ from leadline.plugin import stage
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
-from leadline_plugins.prompting.answering_tasks import REPLY_EXAMPLE, REPLY_SCHEMA, ReplyRequest, WrittenReply
+from leadline_plugins.prompting.answering_tasks import REPLY_EXAMPLE, ReplyRequest, WrittenReply
 from leadline_plugins.prompting.inputs import template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.writing.plain_report import answer_request, plain_report
@@ -19,7 +19,6 @@ TASK = TaskKind(
     WrittenReply,
     template("reply"),
     role="thinking",
-    schema=REPLY_SCHEMA,
     example=REPLY_EXAMPLE,
     show=ReplyRequest.as_text,
     check=answered_in_language(lambda reply: (reply.text,)),

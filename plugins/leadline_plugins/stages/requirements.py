@@ -13,7 +13,6 @@ from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.answering_tasks import (
     REQUIREMENTS_EXAMPLE,
-    REQUIREMENTS_SCHEMA,
     ReplyRequest,
     Requirements,
 )
@@ -56,7 +55,6 @@ TASK = TaskKind(
     Requirements,
     template("requirements"),
     role="thinking",
-    schema=REQUIREMENTS_SCHEMA,
     example=REQUIREMENTS_EXAMPLE,
     show=ReplyRequest.as_text,
     check=reply_faults,

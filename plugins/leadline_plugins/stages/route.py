@@ -12,7 +12,6 @@ from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
 from leadline.records import Record, Text
 from leadline.research_findings import CONVERSATION, QUESTION, ROUTE, Question, Route
-from leadline.schemas import TEXT, object_of
 from leadline.settings import Names
 from leadline.tasks import TaskKind
 from leadline_plugins.knowledge import KnowledgeSettings
@@ -85,7 +84,6 @@ TASK = TaskKind(
     RouteRequest,
     Chosen,
     template("route"),
-    schema=object_of(pipeline=TEXT, reason=TEXT, left=TEXT),
     example='{"pipeline": "search", "reason": "a single fact that may have changed", "left": ""}',
     show=RouteRequest.as_text,
     check=_fault,

@@ -16,13 +16,7 @@ from leadline.records import Blob
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
-from leadline_plugins.prompting.answering_tasks import (
-    REPLY_EXAMPLE,
-    REPLY_SCHEMA,
-    ThinkRequest,
-    Thought,
-    WrittenReply,
-)
+from leadline_plugins.prompting.answering_tasks import REPLY_EXAMPLE, ThinkRequest, Thought, WrittenReply
 from leadline_plugins.prompting.inputs import template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
@@ -53,7 +47,6 @@ def _task(step: str) -> TaskKind[ThinkRequest, WrittenReply]:
         WrittenReply,
         template(f"think_{step}"),
         role="thinking",
-        schema=REPLY_SCHEMA,
         example=REPLY_EXAMPLE,
         show=ThinkRequest.as_text,
         check=answered_in_language(lambda reply: (reply.text,)),

@@ -6,13 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from leadline.citations import CITATION, unenclosed
-from leadline_plugins.formats.report_markdown import MarkdownBlock, block_tree, parser
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
+from leadline_plugins.formats.report_markdown import MarkdownBlock, block_tokens, block_tree
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "head", "quote"]
 # The patterns are linear: reports are anybody's text.
@@ -62,9 +59,7 @@ def blocks(text: str, under: tuple[str, ...] = ()) -> Iterator[Block]:
     `under` are the headings above the text.
     """
     reader = _BlockReader(text, under)
-    tokens: list[Token] = []
-    parser().block.parse(text, parser(), {}, tokens)  # inlines, which take most of the time, are not needed
-    reader.read(block_tree(tokens))
+    reader.read(block_tree(block_tokens(text)))
     yield from reader.found
 
 

@@ -7,7 +7,6 @@ has all words of its name.
 from __future__ import annotations
 
 import asyncio
-import mimetypes
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from leadline.citations import number
 from leadline.contracts import StageRun
 from leadline.errors import UsageError
 from leadline.records import Blob, Document, FetchRequest, Report
+from leadline_plugins.parse.media import UNKNOWN, media_type
 from leadline_plugins.verification.external_reports import CitedSource
 
 AT_ONCE = 5
@@ -64,8 +64,8 @@ async def from_folder(
     paths, problems = match_files(wanted, _files(folder), folder)
     result = Found(problems=problems)
     for key, path in paths.items():
-        kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
-        blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
+        kind = media_type(path.name)
+        blob = Blob(name=path.name, media_type="text/plain" if kind == UNKNOWN else kind, data=path.read_bytes())
         await _add(result, key, parse(blob))
     return result
 
@@ -135,8 +135,8 @@ def match_files(
         if len(fits) == 1:
             matched[source.key] = fits[0]
         elif fits:
-            listed = ", ".join(path.name for path in fits)
-            problems[source.key] = f"{len(fits)} files in {folder} fit: {listed}; name only one as its number, {number}"
+            listed, way = ", ".join(path.name for path in fits), f"number, {number}" if number.isdigit() else "address"
+            problems[source.key] = f"{len(fits)} files in {folder} fit: {listed}; name only one as its {way}"
         else:
             problems[source.key] = f"no file in {folder} is named as its number, title or address"
     return matched, problems

@@ -8,17 +8,11 @@ other bracket is text and is escaped: an interval, a count, a range. Code and fo
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import groupby
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping
 
 from leadline.citations import CITATIONS, cite, cited
-from leadline_plugins.formats.report_markdown import parser
+from leadline_plugins.formats.report_markdown import code_runs
 from leadline_plugins.prompting.numbered_passages import AND, CALLED, NUMBERS, PLACE, RANGE
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
 
 _FENCED = re.compile(
     r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md|text)?[ \t]*\n(?P<inside>.*)\n(?P=mark)\s*", re.DOTALL
@@ -81,22 +75,6 @@ def plain_title(text: str) -> str:
     plain_text = " ".join(CITATIONS.sub("", text).split()).lstrip("# ").strip()
     bold = _BOLD.fullmatch(plain_text)
     return (bold[1] if bold else plain_text).strip()
-
-
-@lru_cache(maxsize=8)
-def block_tokens(text: str) -> Sequence[Token]:
-    made = parser()
-    tokens: list[Token] = []
-    made.block.parse(text, made, {}, tokens)
-    return tokens
-
-
-def code_runs(text: str) -> Iterator[tuple[bool, str]]:
-    """Yield runs of lines, each with a flag that is true for code."""
-    blocks = (token for token in block_tokens(text) if token.type in {"fence", "code_block"})
-    code = {line for block in blocks if block.map for line in range(*block.map)}
-    for is_code, lines in groupby(enumerate(text.split("\n")), key=lambda numbered: numbered[0] in code):
-        yield is_code, "\n".join(line for _, line in lines)
 
 
 def _unfenced(text: str) -> str:

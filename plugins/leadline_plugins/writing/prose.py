@@ -26,7 +26,6 @@ from leadline_plugins.prompting.lengths import is_long, part_length
 from leadline_plugins.prompting.numbered_passages import group_by_source, ids_by_number
 from leadline_plugins.prompting.writing_tasks import (
     SYNTHESIZE_EXAMPLE,
-    SYNTHESIZE_SCHEMA,
     Disagreement,
     OutlinedSection,
     PartToWrite,
@@ -254,7 +253,6 @@ TASK = TaskKind(
     shows=("text",),
     drafts=True,
     expects=estimates.synthesize,
-    schema=SYNTHESIZE_SCHEMA,
     example=SYNTHESIZE_EXAMPLE,
     show=SynthesizeRequest.as_text,
 )

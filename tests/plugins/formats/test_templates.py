@@ -16,8 +16,10 @@ import leadline
 from leadline.errors import ConfigError
 from leadline.records import Report, Section, Table
 from leadline.templates import render_file
+from leadline.testing.context import fake_context
 from leadline.testing.fakes import fake_web, quoting
 from leadline_plugins.formats.tables import Tables, _csv, _safe
+from leadline_plugins.formats.template import Template, TemplateSettings
 from leadline_plugins.verification.claims import tables_of
 from leadline_plugins.verification.reports.reader import read_report
 
@@ -107,6 +109,18 @@ async def test_a_template_of_ones_own_renders_the_report(tmp_path: Path) -> None
     assert ASKED in text
     assert "[1] https://example.org/" in text
     assert "[@" not in text
+
+
+async def test_the_filter_markdown_shows_formulas_scripts_and_citations(tmp_path: Path, call: Any) -> None:
+    (tmp_path / "a.html.j2").write_text(
+        "{% for section in sections %}{{ section.text | markdown }}{% endfor %}{{ '[@e1]' | markdown }}"
+    )
+    template = Template(TemplateSettings(file=str(tmp_path / "a.html.j2")), fake_context(tmp_path))
+    (file,) = (await template.format(quoting("H<sub>2</sub>O and $x^2$ [@e1].", quotes=["It is deep."]), call)).files
+    shown = file.data.decode()
+    assert "<p>H<sub>2</sub>O and <math" in shown
+    assert shown.endswith("[1].</p>\n<p>[1]</p>\n")
+    assert "<msup>" in shown
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ def url(folder: Path) -> str:
 
 
 class TestFetcher(FetcherContract):
+    heeds = False
+
     @pytest.fixture
     def offer(self) -> Offer[Any]:
         return PluginCatalog.discover().offer("fetchers", "knowledge")

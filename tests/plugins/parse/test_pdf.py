@@ -220,6 +220,13 @@ def test_values_of_forms_and_typed_notes_stand_beside_their_labels(pdf: Make) ->
     assert text == "Name of the ship: Seagull ☒ Insured\n\nRemarks: none\n\nSeen by the port office."
 
 
+def test_a_typed_note_on_a_page_without_text_is_of_this_page(pdf: Make) -> None:
+    note = "<< /Subtype /FreeText /Contents (Seen.) /Rect [72 300 300 320] >>"
+    document = parse(blob(pdf([["First."], []], page="/Annots [9 0 R]", more=[note])))
+    assert document.text[document.pages[1] :] == "Seen."
+    assert [block.page for block in document.blocks] == [1, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("turn", "matrix"),
     [(90, "0 1 -1 0 612 0 cm"), (180, "-1 0 0 -1 612 792 cm"), (270, "0 -1 1 0 0 792 cm")],

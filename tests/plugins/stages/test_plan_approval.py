@@ -14,8 +14,10 @@ import leadline
 from leadline.plugin import ai_provider
 from leadline.records import Answer, ChatRequest, Json, Message
 from leadline.research_findings import Plan, PlannedSection, Query
+from leadline.schemas import schema_of
 from leadline.testing.fakes import ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
+from leadline_plugins.prompting.research_tasks import LONG_PLAN_SCHEMA, PLAN_SCHEMA
 from leadline_plugins.stages.plan import editable, read_plan
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
@@ -86,12 +88,25 @@ def test_a_line_at_fault_is_named(text: str, fault: str) -> None:
         read_plan(text, PLAN, 2)
 
 
-def client_of(folder: Path, asked: list[str], **settings: Any) -> leadline.Client:
-    """Return a client whose model writes the plan above and nothing else."""
+@pytest.mark.parametrize("schema", [PLAN_SCHEMA, LONG_PLAN_SCHEMA, schema_of(Plan)])
+def test_the_planner_is_asked_for_the_fields_that_a_model_writes_and_no_others(schema: dict[str, Any]) -> None:
+    assert {*schema["properties"]} == {*Plan.model_fields} - {"approval"}
+
+
+async def test_an_approval_that_a_model_writes_is_none(tmp_path: Path) -> None:
+    async with client_of(tmp_path, [], {"approval": "approved"}, **{"plan.approve": "never"}) as runs:
+        result = await runs.research(QUESTION)
+    assert json.loads((result.folder / "plan.json").read_text())["approval"] == ""
+
+
+def client_of(folder: Path, asked: list[str], more: dict[str, Any] | None = None, **settings: Any) -> leadline.Client:
+    """Return a client whose model writes the plan above, with more fields, and nothing else."""
 
     def reply(request: ChatRequest) -> Message:
         asked.append(request.messages[-1].text)
-        return Message(role="assistant", text=PLAN.model_dump_json(exclude={"approval"}))
+        return Message(
+            role="assistant", text=json.dumps(PLAN.model_dump(mode="json", exclude={"approval"}) | (more or {}))
+        )
 
     chat = ai_provider("A chat")(lambda: ScriptedChat([reply] * 9))
     values = {

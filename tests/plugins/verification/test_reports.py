@@ -19,6 +19,7 @@ from leadline_plugins.verification.external_reports import _checked_report, _par
 from leadline_plugins.verification.reports.reader import CitedReport, read_report
 from leadline_plugins.verification.reports.references import headings, is_list_title
 from leadline_plugins.verification.verdicts import Library
+from leadline_plugins.wording.phrases import phrase
 
 SOURCES = (
     "\n\n## Sources\n\n[1] One: https://example.org/1\n[2] Two: https://example.org/2\n[3] Three\n[4] Four\n[5] Five\n"
@@ -171,6 +172,15 @@ def test_a_report_of_ours_is_read_without_what_it_says_of_itself() -> None:
     assert claims(report) == {"Deep.": ["1"]}
     assert "today" not in report.text
     assert "Cited: 1" not in report.text
+
+
+def test_a_brief_is_read_without_its_note_and_its_further_places() -> None:
+    report = read_report(
+        f"# Bay\n\n*{phrase('brief_about', 'en')}*\n\n### Survey\n\n> Deep. [1]\n\n"
+        f"### {phrase('brief_further', 'en')}\n\n- Survey, Tides\n\n"
+        "## Cited Sources (Used in Report)\n\n[1] Survey - https://example.org/1\n"
+    )
+    assert report.text.partition("## Cited")[0].split() == ["#", "Bay", "###", "Survey", ">", "Deep.", "[@0]"]
 
 
 @pytest.mark.parametrize("title", ["notes", "references", "sources"])

@@ -88,6 +88,8 @@ def test_of_two_files_of_a_number_none_is_chosen_unless_they_are_one_document() 
     said = found(source("4", "Survey of the bay"), "4.txt", "4-other.md")
     assert said == "2 files in sources fit: 4-other.md, 4.txt; name only one as its number, 4"
     assert found(source("4", "Survey of the bay"), "4.html", "4.pdf") == "4.html"
+    said = found(source("https://example.org/", "Survey of the bay"), "bay.md", "survey.md")
+    assert said.endswith("fit: bay.md, survey.md; name only one as its address")
 
 
 @given(st.sets(st.integers(0, 999), min_size=1, max_size=8))

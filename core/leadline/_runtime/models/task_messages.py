@@ -127,5 +127,5 @@ def _placeholder(name: str, schema: Any, definitions: Any, depth: int) -> Any:
             return []
         case "string" | None:
             return _PLACEHOLDERS_BY_FORMAT.get(schema.get("format", ""), f"{{{name}}}")
-        case kind:
+        case [kind, *_] | kind:
             return _PLACEHOLDERS[kind]

@@ -12,18 +12,18 @@ import shutil
 import sqlite3
 import time
 import weakref
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from difflib import get_close_matches
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
-from typing import Protocol
 
 from leadline.contracts import Call, Context
 from leadline.errors import Denied, Unsupported
 from leadline.files import private_folder
 from leadline_plugins.documents.store import DocumentStore
-from leadline_plugins.documents.text_index import Damaged, Match, broken_file, full_text
+from leadline_plugins.documents.text_index import Damaged, IndexReader, Match, broken_file, full_text
 from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve, walk_of, without_documents
 from leadline_plugins.search.local.update import Update, finish_in_thread
 from leadline_plugins.text import content_words
@@ -31,23 +31,13 @@ from leadline_plugins.text.tokens import CJK
 
 _WORD = re.compile(rf"[^\W\d_{CJK}]+")
 _SHORTEST = 5
-# Letters from which a word may have two errors instead of one.
-_LONG = 8
-# Errors in the stem of a word, whose ending may be wrong as well.
-_STEM_ERRORS = 2
+# Letters from which a word may have two errors instead of one, and errors in its stem, whose ending may be wrong, too.
+_LONG, _STEM_ERRORS = 8, 2
 # Stems whose words are compared, and passages in which they are looked up.
 _STEMS, _PASSAGES = 30, 3
 
 
-class Vocabulary(Protocol):
-    """The parts of a full-text index that suggestions use."""
-
-    def frequency(self, word: str) -> int: ...
-    def words(self, prefix: str) -> list[tuple[str, int]]: ...
-    def best(self, words: Sequence[str], limit: int) -> list[Match]: ...
-
-
-def suggestion(index: Vocabulary, query: str) -> str:
+def suggestion(index: IndexReader, query: str) -> str:
     """Return a query with its unknown words replaced by the nearest known ones; empty if there are none."""
     nearest: dict[str, str] = {}
     for word in dict.fromkeys(_WORD.findall(query)):
@@ -59,44 +49,25 @@ def suggestion(index: Vocabulary, query: str) -> str:
     return _WORD.sub(lambda match: nearest.get(match[0]) or match[0], query)
 
 
-def _nearest(index: Vocabulary, word: str, stem: str) -> str:
-    """Return the word of the documents that is nearest to an unknown one, of equally near ones the most frequent."""
-    letters = set(stem)
-    near = sorted(
-        (distance(stem, term), -count, term)
-        for term, count in index.words(stem[0])
+def _nearest(index: IndexReader, word: str, stem: str) -> str:
+    """Return the word of the documents that is nearest to an unknown one; empty if none is near."""
+    letters, errors = set(stem), 2 if len(word) >= _LONG else 1
+    terms = (
+        term
+        for term, _ in index.words(stem[0])
         if abs(len(term) - len(stem)) <= _STEM_ERRORS and len(letters.symmetric_difference(term)) <= 2 * _STEM_ERRORS
     )
-    most_errors = 2 if len(word) >= _LONG else 1
-    candidates = (
-        (errors, rareness, known)
-        for stem_errors, rareness, term in near[:_STEMS]
-        if stem_errors <= _STEM_ERRORS
-        for known in _words(index, term)
-        if (errors := distance(word, known)) <= most_errors
-    )
-    return min(candidates, default=(0, 0, ""))[2]
+    near = get_close_matches(stem, list(terms), _STEMS)
+    known = {known for term in near for known in _words(index, term) if abs(len(known) - len(word)) <= errors}
+    return "".join(get_close_matches(word, sorted(known), 1, 1 - errors / len(word)))
 
 
-def _words(index: Vocabulary, term: str) -> Iterator[str]:
+def _words(index: IndexReader, term: str) -> Iterator[str]:
     """Yield the words with a stem, from a few passages that have it."""
     texts = (full_text(match.passage.title, match.passage.evidence) for match in index.best([term], _PASSAGES))
     for word in {word.casefold() for text in texts for word in _WORD.findall(text)}:
         if content_words(word) == [term]:
             yield word
-
-
-def distance(word: str, other: str) -> int:
-    """Return the number of letters to insert, delete, replace or swap with the next one."""
-    before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
-    for row, letter in enumerate(word, start=1):
-        line = [row]
-        for column, against in enumerate(other, start=1):
-            line.append(min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != against)))
-            if row > 1 and column > 1 and (letter, word[row - 2]) == (other[column - 2], against):
-                line[-1] = min(line[-1], before[column - 2] + 1)
-        before, last = last, line
-    return last[-1]
 
 
 # Version of the files and tokens of the index; an index of another version is ignored.

@@ -18,7 +18,7 @@ from leadline_plugins.verification.reports.marks import Entry, Mark, linked, num
 from leadline_plugins.verification.reports.references import Covered, entries, lists
 from leadline_plugins.wording.phrases import languages, phrase
 
-_OF_ITSELF = ("contents", "open", "disagree")
+_OF_ITSELF = ("contents", "open", "disagree", "brief_about", "brief_further")
 _RARE = ("method", "checks", "statistics")
 _SPACED = re.compile(r"\s+")
 # YAML between two lines of dashes at the beginning.
@@ -59,7 +59,7 @@ def read_report(markdown: str) -> CitedReport:
         listed, covered = entries(blocks, lists(blocks), defined)
     all_marks: list[Mark] = []
     prose = _Prose()
-    aside, level = _own_sections(blocks), 0
+    aside, level = _own_parts(blocks), 0
     for index, block in enumerate(blocks):
         if block.kind == "code":
             continue
@@ -69,7 +69,7 @@ def read_report(markdown: str) -> CitedReport:
         all_marks += own
         if block.kind == "heading":
             level = block.level if index in aside else 0 if block.level <= level else level
-        if index not in covered and not level:
+        if index not in covered and index not in aside and not level:
             prose.add(block, own)
     return CitedReport(
         title=next((block.flat.text.strip() for block in blocks if block.kind == "heading"), ""),
@@ -108,13 +108,14 @@ def _urls(blocks: list[ReportBlock]) -> Iterator[str]:
         yield from (url for _, _, url in links if url.lower().startswith(("http://", "https://")))
 
 
-def _own_sections(blocks: Sequence[ReportBlock]) -> frozenset[int]:
-    """Return the indices of the headings of Leadline's own sections, such as method and checks.
+def _own_parts(blocks: Sequence[ReportBlock]) -> frozenset[int]:
+    """Return the indices of the headings of Leadline's own sections, such as method and checks, and of its own notes.
 
     They count if the report has the heading of Leadline's sources, or two that other reports seldom have. Of equal
     headings the last counts.
     """
-    last = {block.flat.text.strip(): index for index, block in enumerate(blocks) if block.kind == "heading"}
+    kinds = ("text", "heading")
+    last = {b.flat.text.strip(): index for kind in kinds for index, b in enumerate(blocks) if b.kind == kind}
     indexes: set[int] = set()
     for tag in languages():
         rare, own = ([last[name] for key in keys if (name := phrase(key, tag)) in last] for keys in (_RARE, _OF_ITSELF))

@@ -97,6 +97,8 @@ def sample(form: Any, forms: Any, dice: random.Random) -> Any:
             return dice.random() < 0.5
         case "null":
             return None
+        case ["number", "null"]:
+            return dice.choice((None, 0.5))
     number = dice.randrange(100)
     texts = (
         "",

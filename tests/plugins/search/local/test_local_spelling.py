@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from leadline.records import SearchRequest
-from leadline_plugins.search.local.index import distance
 
 
 @pytest.mark.parametrize(
@@ -31,15 +30,6 @@ async def test_unknown_words_are_replaced_by_the_nearest_known_ones(desk: Any, q
     desk.write("b.md", "# Handles\n\nThe handle of the door is of brass.")
     page = await desk.engine().search(SearchRequest(query=query), desk.call)
     assert page.suggestion.casefold() == suggestion.casefold()
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "errors"),
-    [("log", "log", 0), ("lgo", "log", 1), ("lg", "log", 1), ("", "log", 3), ("fig", "log", 2)],
-)
-def test_errors_are_letters_added_lost_replaced_or_swapped(one: str, other: str, errors: int) -> None:
-    assert distance(one, other) == errors
-    assert distance(other, one) == errors
 
 
 async def test_a_question_finds_the_text_that_spells_its_words_otherwise(desk: Any) -> None:
