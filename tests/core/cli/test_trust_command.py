@@ -54,7 +54,7 @@ def test_no_command_starts_the_program_of_a_folder(
     done = cli(*command, *([] if command[0] in ("runs", "config", "verify") else ["--docs", "docs"]))
     assert not program.exists()
     if command[0] not in ("runs", "verify"):
-        assert 'leadline.toml:5 plugins.evil.command = "./x.sh" (a program)' in done.out + done.err
+        assert f'leadline.toml:5 plugins.evil.command = "{program.parent}/x.sh" (a program)' in done.out + done.err
         assert "leadline trust" in done.out + done.err
 
 
@@ -65,7 +65,7 @@ def test_one_yes_on_a_terminal_is_remembered(
     monkeypatch.setattr("leadline.cli.config.interactive", lambda: True)
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     done = cli("research", QUESTION, "--docs", "docs", "-q")
-    assert 'plugins.evil.command = "./x.sh"' in done.err
+    assert f'plugins.evil.command = "{program.parent}/x.sh"' in done.err
     assert (program.exists(), done.code == 78) == (runs, not runs)
     monkeypatch.setattr("leadline.cli.config.interactive", lambda: False)
     assert (cli("research", QUESTION, "--docs", "docs", "-q").code == 78) is not runs
@@ -73,7 +73,8 @@ def test_one_yes_on_a_terminal_is_remembered(
 
 def test_the_command_trusts_what_it_shows(cli: Cli, program: Path) -> None:
     shown = cli("trust")
-    assert (shown.code, 'leadline.toml:5 plugins.evil.command = "./x.sh" (a program)' in shown.out) == (0, True)
+    command = f'leadline.toml:5 plugins.evil.command = "{program.parent}/x.sh" (a program)'
+    assert (shown.code, command in shown.out) == (0, True)
     assert "need no consent" in cli("trust").out
     assert cli("config", "check", "--set", "plugins.local.folders=docs").code == 0
     (program.parent / "leadline.toml").write_text(PROGRAM.replace("x.sh", "y.sh"))
@@ -92,7 +93,7 @@ def test_a_resumed_run_starts_no_program_that_its_journal_names(cli: Cli, progra
     with sqlite3.connect(run / "journal.sqlite") as journal:
         (value,) = journal.execute("select value from entries where name = 'order'").fetchone()
         order = json.loads(value)
-        order["settings"]["plugins"]["evil"]["command"] = str(program.parent / "x.sh")
+        order["settings"]["plugins"]["evil"]["command"] = "./x.sh"
         put_entry(journal, "meta", "order", json.dumps(order))
     journal.close()
     done = cli("resume", run.name, "-q")
