@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import distribution, distributions, entry_points
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -73,6 +74,21 @@ def test_required_distributions_are_light() -> None:
     required = [line for line in distribution("leadline").requires or () if "extra ==" not in line]
     names = {re.split(r"[^\w.-]", line)[0] for line in required}
     assert names & {"litellm", "openai", "torch", "transformers", "langchain", "matplotlib", "qdrant-client"} == set()
+
+
+def test_the_version_is_that_of_the_tag_or_the_fallback_of_the_tree(tmp_path: Path) -> None:
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    (tmp_path / "pyproject.toml").write_text(project, "utf-8")
+
+    def version() -> str:
+        command = [sys.executable, "-m", "hatchling", "version"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert version() == tomllib.loads(project)["tool"]["hatch"]["version"]["fallback-version"]
+    commit = ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "Begin"]
+    for command in (["init", "--quiet"], ["add", "."], commit, ["tag", "v0.7.0"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    assert version() == "0.7.0"
 
 
 @pytest.mark.slow
