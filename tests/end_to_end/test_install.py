@@ -27,6 +27,11 @@ async def main():
 
 asyncio.run(main())
 """
+_BY_NAME = re.compile(
+    r"(?:pip install|pipx install|pipx run|uv tool install|uvx)(?: --?\S+)* "
+    r"['\"]?leadline(?:-[a-z]+)?(?:\[[\w,]+\])?['\"]?(?=[\s`)]|$)(?! @)",
+    re.MULTILINE,
+)
 BORROWED = {"csl", "brief", "matplotlib"}
 """Plugins whose module a chosen one builds on, and the chart runner that `auto` looks at."""
 READERS = {"lxml", "pypdfium2", "selectolax"}
@@ -74,6 +79,21 @@ def test_required_distributions_are_light() -> None:
     required = [line for line in distribution("leadline").requires or () if "extra ==" not in line]
     names = {re.split(r"[^\w.-]", line)[0] for line in required}
     assert names & {"litellm", "openai", "torch", "transformers", "langchain", "matplotlib", "qdrant-client"} == set()
+
+
+def test_no_guide_and_no_message_installs_leadline_by_name() -> None:
+    """Whoever has the name on the index would be installed."""
+    texts = [
+        path
+        for folder in ("core", "plugins", "contrib", "examples", "docs")
+        for path in (ROOT / folder).rglob("*.*")
+        if path.suffix in (".py", ".toml", ".html", ".md", ".txt", ".yaml") and path.parent.name != "decisions"
+    ]
+    named = {
+        str(path.relative_to(ROOT)): _BY_NAME.findall(path.read_text("utf-8", "replace"))
+        for path in [*texts, ROOT / "README.md"]
+    }
+    assert {name: commands for name, commands in named.items() if commands} == {}
 
 
 def test_the_version_is_that_of_the_tag_or_the_fallback_of_the_tree(tmp_path: Path) -> None:
