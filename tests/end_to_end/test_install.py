@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -111,26 +112,49 @@ def test_the_version_is_that_of_the_tag_or_the_fallback_of_the_tree(tmp_path: Pa
     assert version() == "0.7.0"
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel from the source distribution, as `make dist` does."""
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+def check_a_report(folder: Path, *leadline: str) -> None:
+    """Have this command answer a question."""
+    (folder / "docs").mkdir()
+    (folder / "docs" / "function.rst").write_text(topics["function"], encoding="utf-8")
+    asked = [*leadline, "research", "When are default parameter values evaluated?", "--docs", "docs", "--json"]
+    environment = {**os.environ, "HOME": str(folder)}
+    done = subprocess.run(asked, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "complete"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_fresh_installation(tmp_path: Path) -> None:
-    """`pip install .` in an environment of its own, from the package index."""
+def test_a_fresh_installation(wheel: Path, tmp_path: Path) -> None:
+    """`pip install` of the wheel in an environment of its own, with what it needs from the package index."""
     place = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
     python = place / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "--quiet"]
-    subprocess.run([*pip, "install", str(ROOT)], check=True)
+    subprocess.run([*pip, "install", str(wheel)], check=True)
     site = next((place / "lib").glob("python*")) / "site-packages"
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) / 1e6
     count = len(list(distributions(path=[str(site)])))
     print(f"{size:.0f} MB, {count} distributions")
     assert size < MEGABYTES
     assert count < DISTRIBUTIONS
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "function.rst").write_text(topics["function"], encoding="utf-8")
-    question = "When are default parameter values of a function evaluated?"
-    asked = [str(place / "bin" / "leadline"), "research", question, "--docs", str(docs), "--json"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["status"] == "complete"
+    check_a_report(tmp_path, str(place / "bin" / "leadline"))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("command", [("pipx", "run", "--spec"), ("uvx", "--from")], ids=["pipx", "uvx"])
+def test_a_runner_of_wheels_runs_leadline(wheel: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+    runner = Path(sys.executable).with_name(command[0])
+    if not runner.exists():
+        pytest.skip(f"needs {command[0]}, which make test-all installs")
+    check_a_report(tmp_path, str(runner), *command[1:], str(wheel), "leadline")
