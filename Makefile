@@ -10,15 +10,16 @@ DOCS_VENV := build/venv-docs
 DOCS_STAMP := $(DOCS_VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo serve test test-all lint format docs sizes bench clean
+.PHONY: help demo serve test test-all lint format docs dist sizes bench clean
 
 help:
 	@echo "make demo      a question answered from real documents on this machine: no key, no network"
 	@echo "make serve     the server with its page on http://127.0.0.1:8327;  ARGS='--docs papers/'  gives it options"
-	@echo "make test      what CI runs: lint, types, the fast tests"
+	@echo "make test      what CI runs: lint, types, source distribution and wheel, the fast tests"
 	@echo "make test-all  the slow tests as well (fresh installs, kills)"
 	@echo "make lint      ruff, mypy and import-linter;  make format  writes the format"
 	@echo "make docs      builds the documentation as a site in build/site; a warning is an error"
+	@echo "make dist      builds the source distribution and the wheel in dist/, and checks them"
 	@echo "make sizes     prints lines and statements by package, and the files that a question passes"
 	@echo "make bench     measures speed"
 	@echo "make clean     removes .venv and all caches"
@@ -79,11 +80,17 @@ docs: $(DOCS_STAMP)
 	$(DOCS_VENV)/bin/python docs/build.py
 	@echo "open build/site/index.html"
 
+# The wheel is built from the source distribution, so both are known to build. Their version is that of the last tag.
+dist: $(DEV_STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/check-wheel-contents dist/*.whl
+
 # No size fails a test: the figures are printed so that growth is seen.
 sizes: $(DEV_STAMP)
 	$(BIN)/python tests/benchmarks/sizes.py
 
-test: lint
+test: lint dist
 	@$(BIN)/python tests/benchmarks/sizes.py
 	$(PYTEST) -m "not slow" -n auto --dist loadfile
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from leadline.api import research as research
     from leadline.api import research_sync as research_sync
     from leadline.api import tune_gc as tune_gc
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from leadline.runs import Result as Result
     from leadline.tasks import Task as Task
     from leadline.tasks import TaskKind as TaskKind
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Client": "client",
@@ -46,11 +45,12 @@ __all__ = [*sorted(_HOMES), "__version__"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'leadline' has no attribute {name!r}")
-    from importlib import import_module
+    from importlib import import_module, metadata
 
-    value: object = getattr(import_module(f"leadline.{_HOMES[name]}"), name)
+    if name not in __all__:
+        raise AttributeError(f"module 'leadline' has no attribute {name!r}")
+    home = _HOMES.get(name)
+    value: object = getattr(import_module(f"leadline.{home}"), name) if home else metadata.version("leadline")
     globals()[name] = value
     return value
 

@@ -11,7 +11,7 @@ from leadline.errors import ConfigError
 # The ending of a file that is a Jinja template.
 SUFFIX = ".j2"
 _ESCAPED = (".html", ".htm", ".xml", ".xhtml")
-_MISSING = "templates need Jinja: pip install 'leadline[templates]'"
+_MISSING = "templates need Jinja: leadline plugins install 'leadline[templates]'"
 
 
 def render_file(path: Path, data: Mapping[str, Any], filters: Mapping[str, Callable[..., Any]] | None = None) -> str:

@@ -27,7 +27,8 @@ _REQUESTS = {
     "runs": "GET /v1/runs",
 }
 _COMMAND = re.compile(
-    r"`leadline (\w+)( \w+)?[^`]*`|`?pip install (?:--[\w-]+ )*(['\"]?)([\w.\[\],-]+)\3`?|--set (?=[\w.])"
+    r"`?(?:pip|leadline plugins) install (?:--[\w-]+ )*(['\"]?)([\w.\[\],-]+)\1`?"
+    r"|`leadline (\w+)( \w+)?[^`]*`|--set (?=[\w.])"
 )
 
 
@@ -47,7 +48,7 @@ def for_readers(value: Any, folder: str = "") -> Any:
 
 
 def _remedy(match: re.Match[str]) -> str:
-    command, more, _, package = match.groups()
+    _, package, command, more = match.groups()
     if package:
         return f"the operator installs {package}"
     if not command:

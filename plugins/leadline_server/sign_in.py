@@ -197,7 +197,7 @@ def read_access(path: Path, url: str) -> AccessSettings:
         raise UsageError(f"--access: cannot read {path}: {reason}") from None
     if settings.oidc:
         if find_spec("joserfc") is None:
-            raise UsageError(f"{path}: [oidc] needs joserfc: pip install 'leadline[oidc]'")
+            raise UsageError(f"{path}: [oidc] needs joserfc: leadline plugins install 'leadline[oidc]'")
         _ = settings.oidc.secret
         if "openid" not in settings.oidc.scopes:
             raise UsageError(f'{path}: oidc.scopes: "openid" must be among them')

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import leadline
+
 Cli = Callable[..., Any]
 
 
@@ -68,7 +70,7 @@ def test_a_misspelt_key_has_its_origin_and_the_nearest_key(
         ),
         (
             '[pipelines.mine]\nextends = "research"\nreplace = { search = ["local"] }',
-            "pipelines.mine.replace.search: plugin 'local' (leadline 0.1.0) is not among the stages",
+            f"pipelines.mine.replace.search: plugin 'local' (leadline {leadline.__version__}) is not among the stages",
         ),
         ('[ai.roles]\nthinking = "embedded:"', "ai.roles.thinking: there is no model after the colon"),
         ('[ai.tasks]\nwrite = "embedded: "', "write embedded:MODEL, or embedded for its default model"),

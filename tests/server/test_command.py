@@ -172,7 +172,7 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(
 ) -> None:
     monkeypatch.setattr("leadline_server.commands.serve.find_spec", lambda name: None)
     assert main(["serve"]) == 64
-    assert "pip install 'leadline[serve]'" in capsys.readouterr().err
+    assert "leadline plugins install 'leadline[serve]'" in capsys.readouterr().err
 
 
 def test_the_help_of_the_command_imports_nothing_heavy() -> None:

@@ -9,10 +9,11 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,56 @@ def test_the_container_and_the_service_install_what_the_page_offers() -> None:
     composed = yaml.safe_load((EXAMPLES / "compose.yaml").read_text(encoding="utf-8"))["services"]["leadline"]
     parse(composed["command"])
     assert (EXAMPLES / composed["build"]["context"] / composed["build"]["dockerfile"]).resolve().is_file()
+
+
+def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(not shutil.which("docker"), reason="needs docker: apt-get install docker.io")
+def test_the_image_is_built_from_the_source_distribution_and_answers(tmp_path: Path) -> None:
+    [base] = re.findall(r"^ARG BASE=(.*)$", (EXAMPLES / "Containerfile").read_text("utf-8"), re.MULTILINE)
+    if docker("image", "inspect", base).returncode and (pulled := docker("pull", base)).returncode:
+        pytest.skip(f"needs an engine (DOCKER_HOST) and the image {base}: {pulled.stderr}")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--sdist", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    [archive] = tmp_path.glob("*.tar.gz")
+    shutil.unpack_archive(archive, tmp_path, filter="data")
+    tree = tmp_path / archive.name.removesuffix(".tar.gz")
+    image, docs = f"leadline-test:{os.getpid()}", tmp_path / "docs"
+    docs.mkdir()
+    (docs / "lengths.txt").write_text("A fathom is six feet.")
+    docs.chmod(0o755)
+    tmp_path.chmod(0o755)
+    start = ("run", "--rm", "--network=host", f"--volume={docs}:/docs:ro", image)
+    try:
+        built = docker(
+            "build", "--network=host", f"--file={tree}/examples/serve/Containerfile", f"--tag={image}", str(tree)
+        )
+        assert built.returncode == 0, built.stdout + built.stderr
+        assert docker(*start, "version").stdout == f"leadline {tree.name.removeprefix('leadline-')}\n"
+        with subprocess.Popen(
+            ["docker", *start, "serve", "--port", str(port := free_port()), "--docs", "/docs"]
+        ) as server:
+            try:
+                with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=PATIENCE) as http:
+                    deadline = time.monotonic() + PATIENCE
+                    while not _is_ready(http) and time.monotonic() < deadline:
+                        time.sleep(0.2)
+                    run = http.post("/v1/runs", json={"question": _ASKED}).json()["id"]
+                    assert finish(http, run)["status"] == "complete"
+            finally:
+                server.terminate()  # docker passes the signal on
+    finally:
+        docker("rmi", "--force", image)
+
+
+def _is_ready(http: httpx.Client) -> bool:
+    with suppress(httpx.TransportError):
+        return http.get("/readyz").status_code == 200
+    return False
 
 
 def test_the_guide_makes_a_token_before_the_service_starts() -> None:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 # Modules whose messages only a terminal shows: commands, and what a server or worker says before it serves.
 _TERMINAL = ("cli", "commands", "command.py", "commands.py", "store.py", "image.py", "remedies.py")
 
-_SUSPECT = re.compile(r"`leadline |\bleadline (?:serve|knowledge|[a-z]+ [A-Z\"])|--set |pip install")
+_SUSPECT = re.compile(r"`leadline |\bleadline (?:serve|knowledge|[a-z]+ [A-Z\"])|--set |(?:pip|plugins) install")
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,10 @@ _SUSPECT = re.compile(r"`leadline |\bleadline (?:serve|knowledge|[a-z]+ [A-Z\"])
         ("no plugin 'x' is installed; see `leadline plugins`", "no plugin 'x' is installed; see GET /v1/plugins"),
         ("add some with `leadline knowledge add PATH`", "add some with POST /v1/knowledge?name=FILE"),
         ("run `leadline knowledge reembed --principal a`", "run `knowledge reembed` by the operator"),
-        ("it lacks a package: pip install 'leadline[pdf]'", "it lacks a package: the operator installs leadline[pdf]"),
+        (
+            "it lacks a package: leadline plugins install 'leadline[pdf]'",
+            "it lacks a package: the operator installs leadline[pdf]",
+        ),
         ("`leadline resume 1a2b` restores it", "POST /v1/runs/ID/resume restores it"),
         ("a --setting of a leadline", "a --setting of a leadline"),
     ],

@@ -263,7 +263,7 @@ def _refusal(point: EntryPoint) -> str:
         made = f"is in the group {point.group!r}, which Leadline does not read: its author writes {GROUP!r} instead"
     elif point.group != GROUP:
         is_older = int(other[1]) < int(GROUP.rpartition(".v")[2])
-        advice = f"or move it: {MOVING}" if is_older else "or a newer Leadline: pip install --upgrade leadline"
+        advice = f"or move it: {MOVING}" if is_older else "or a newer Leadline"
         made = f"is made for {point.group}, this is {GROUP}: install a version of it for {GROUP}, {advice}"
     elif not NAME.fullmatch(name):
         made = "has a name that cannot be used: lower-case letters, digits and _ only, a letter first"
@@ -281,7 +281,7 @@ def _refusal(point: EntryPoint) -> str:
 def missing_packages(plugin: Plugin, offer: AnyOffer) -> str:
     """Return which packages an offer needs, with the command to install them; empty if none is missing."""
     packages = missing(offer)
-    return f"{plugin} lacks what it needs: pip install {' '.join(map(repr, packages))}" if packages else ""
+    return f"{plugin} lacks what it needs: leadline plugins install {' '.join(map(repr, packages))}" if packages else ""
 
 
 def missing(offer: Offer[Any]) -> tuple[str, ...]:

@@ -93,9 +93,7 @@ def _refuse_newer(who: str, least: str) -> None:
     here = version("leadline")
     needed, installed = ([int(part) for part in re.findall(r"\d+", text)] for text in (least, here))
     if needed > installed:
-        raise PluginError(
-            f"{who} is made for Leadline {least} or later, and this is {here}: pip install --upgrade leadline"
-        )
+        raise PluginError(f"{who} is made for Leadline {least} or later, and this is {here}: update Leadline")
 
 
 class Unpackaged:

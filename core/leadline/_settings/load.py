@@ -39,7 +39,7 @@ from leadline.settings import Section, Settings
 
 NO_PLUGINS = (
     "no plugins are installed: no package registers defaults (entry-point group leadline.defaults); "
-    "reinstall with: pip install --force-reinstall leadline"
+    "install Leadline again, whole"
 )
 
 

@@ -243,12 +243,10 @@ def _plugins(parser: argparse.ArgumentParser) -> None:
     parser = add_command(group, "list", columns, "plugins:list_")
     parser.add_argument("--kind", metavar="KIND", help="list only plugins of this kind, such as search_providers")
     settings_options(parser, json=True)
-    for name in ("install", "update"):
-        parser = add_command(group, name, f"{name} packages of plugins, beside Leadline", "plugins:install")
+    for name in ("install", "update", "remove"):
+        parser = add_command(group, name, f"{name} packages of plugins, or extras, beside Leadline", "plugins:change")
         parser.add_argument("packages", metavar="PACKAGE", nargs="+", help="name, address or folder of a package")
-        parser.set_defaults(upgrade=name == "update")
-    parser = add_command(group, "remove", "remove packages of plugins", "plugins:remove")
-    parser.add_argument("packages", metavar="PACKAGE", nargs="+", help="name of a package")
+        parser.set_defaults(verb=name)
     parser = add_command(group, "show", "show the offers and the settings of a plugin", "plugins:show")
     parser.add_argument("name", metavar="NAME", help="name of the plugin")
     settings_options(parser, json=True)

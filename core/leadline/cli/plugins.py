@@ -13,7 +13,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
@@ -42,6 +42,7 @@ from leadline.hookspecs import AT_ONCE, GROUP, KINDS, PluginSettings, map_stage,
 from leadline.inventory import InstalledPlugin
 
 _CORE = Path(__file__).parents[1]
+_ITSELF = re.compile(r"leadline(\[.*\])?")
 _DECORATED = re.compile(r"^@\w+\(.*\nclass (\w+)", re.MULTILINE)
 
 
@@ -163,23 +164,14 @@ def _type(annotation: Any) -> str:
 # --- packages --------------------------------------------------------------------------------------------------------
 
 
-def install(args: argparse.Namespace) -> int:
-    """Install or update packages in the environment that runs Leadline."""
-    return _change("install", *(["--upgrade"] if args.upgrade else []), packages=args.packages)
-
-
-def remove(args: argparse.Namespace) -> int:
-    """Remove packages from the environment that runs Leadline."""
-    if "leadline" in (package.lower() for package in args.packages):
-        raise UsageError("leadline itself is no plugin; to remove it, use what installed it")
-    return _change("uninstall", packages=args.packages)
-
-
-def _change(verb: str, *options: str, packages: Sequence[str]) -> int:
-    """Call pip, or uv where there is no pip. Raises `UsageError` with what to do where neither may change anything."""
-    what = shlex.join(packages)
-    if other := _other_way(verb, what):
+def change(args: argparse.Namespace) -> int:
+    """Install, update or remove packages by pip, or uv without pip. Raises `UsageError` if neither may change them."""
+    verb, packages = "uninstall" if args.verb == "remove" else "install", args.packages
+    if args.verb != "install" and any(map(_ITSELF.fullmatch, packages)):
+        raise UsageError("leadline itself is no plugin; to update or remove it, use what installed it")
+    if other := _other_way(verb, packages):
         raise UsageError(f"the packages of this environment cannot be changed here; instead: {other}")
+    options = ["--upgrade"] if args.verb == "update" else []
     uv = shutil.which("uv")
     if find_spec("pip"):
         command = [sys.executable, "-m", "pip", verb, *options, *(["--yes"] if verb == "uninstall" else []), *packages]
@@ -193,21 +185,32 @@ def _change(verb: str, *options: str, packages: Sequence[str]) -> int:
     return 0
 
 
-def _other_way(verb: str, what: str) -> str:
+def _other_way(verb: str, packages: Sequence[str]) -> str:
     """Return how to change the packages of an environment that another tool made; empty if pip or uv may."""
     prefix, adds = Path(sys.prefix), verb == "install"
+    itself, *located = (shlex.quote(_located(package)) for package in ("leadline", *packages))
+    what, options = " ".join(located), "".join(f" --with {package}" for package in located)
     if (prefix / "uv-receipt.toml").exists():
-        return f"uv tool install leadline --with {what}" if adds else "uv tool install leadline, without --with"
+        return f"uv tool install {itself}{options if adds else ', without --with'}"
     if (prefix / "pipx_metadata.json").exists():
         return f"pipx {'inject' if adds else 'uninject'} leadline {what}"
     if "archive-v0" in prefix.parts or "environments-v2" in prefix.parts:  # of uvx, made anew by each call
-        return f"uvx --with {what} leadline" if adds else "uvx without --with"
-    packages = Path(get_paths()["purelib"])
+        return f"uvx --from {itself}{options} leadline" if adds else "uvx without --with"
+    site = Path(get_paths()["purelib"])
     managed = sys.prefix == sys.base_prefix and (Path(get_paths()["stdlib"]) / "EXTERNALLY-MANAGED").exists()
-    if managed or not os.access(packages, os.W_OK):
-        why = "is managed by the system" if managed else "is read-only"
-        return f"in an image, RUN pip {verb} {what}; else install Leadline in a venv of your own: {packages} {why}"
+    if managed or not os.access(site, os.W_OK):
+        why = "managed by the system" if managed else "read-only"
+        return f"in an image, RUN pip {verb} {what}; else install Leadline in a venv of your own: {site} is {why}"
     return ""
+
+
+def _located(package: str) -> str:
+    """Return a requirement; one of Leadline itself with where it was installed from, if that was no index."""
+    origin = json.loads(distribution("leadline").read_text("direct_url.json") or "{}")
+    if not origin or not _ITSELF.fullmatch(package):
+        return package
+    repository = f"{origin['vcs_info']['vcs']}+" if "vcs_info" in origin else ""
+    return f"{package} @ {repository}{origin['url']}"
 
 
 # --- writing a plugin -------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def fonts_for(texts: Iterable[str], chain: Sequence[str]) -> list[str]:
 
 def _lacking(missing: Sequence[str]) -> str:
     cjk = any(unicodedata.name(mark, "").startswith(_CJK) for mark in missing)
-    package = "fonts-noto-cjk (or `pip install 'leadline[charts]'`)" if cjk else "fonts-noto-core"
+    package = "fonts-noto-cjk (or `leadline plugins install 'leadline[charts]'`)" if cjk else "fonts-noto-core"
     named = " ".join(f"{mark} (U+{ord(mark):04X})" for mark in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     return f"no installed font has {named}{more}: install {package} and draw again"

@@ -18,7 +18,7 @@ from leadline.errors import Unsupported
 from leadline.plugin import Limits, embedder
 from leadline.records import Embeddings, EmbedRequest
 
-_MISSING = "the model is not installed: pip install 'leadline[semantic]'"
+_MISSING = "the model is not installed: leadline plugins install 'leadline[semantic]'"
 # The model has 130 MB: all clients of a process share it.
 _LOADING = Lock()
 

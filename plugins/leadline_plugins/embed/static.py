@@ -38,7 +38,7 @@ class StaticSettings(PluginSettings):
 def _ready(settings: StaticSettings) -> str | None:
     if settings.model == "hashed" or find_spec("wordllama"):
         return None
-    return f"the model {settings.model} needs wordllama: pip install 'leadline[static]'"
+    return f"the model {settings.model} needs wordllama: leadline plugins install 'leadline[static]'"
 
 
 @embedder(
@@ -75,7 +75,7 @@ class Static:
 
 def _load() -> Any:
     if find_spec("wordllama") is None:
-        raise Unsupported("the model wordllama is not installed: pip install 'leadline[static]'")
+        raise Unsupported("the model wordllama is not installed: leadline plugins install 'leadline[static]'")
     wordllama: Any = import_module("wordllama")
     package = Path(str(wordllama.__file__)).parent
     # Its weights lie in the package; without these two it asks a hub for them.

@@ -21,7 +21,7 @@ from leadline_plugins.formats.tree import Node, text, words
 # The built-in style: `[n] Title - URL`.
 NUMERIC = "numeric"
 _PARENT = re.compile(r'<link[^>]*href="[^"]*/styles/([\w.-]+)"[^>]*rel="independent-parent"')
-_INSTALL = "pip install 'leadline[styles]'"
+_INSTALL = "leadline plugins install 'leadline[styles]'"
 # A citation of every source, because the text cites by number and not by Pandoc's syntax.
 _CITE_ALL = {
     "citationId": "*", "citationPrefix": [], "citationSuffix": [], "citationMode": {"t": "AuthorInText"},

@@ -81,7 +81,7 @@ def parse(blob: Blob) -> Document:
     except (Unsupported, MemoryError, RecursionError):
         raise
     except ImportError as error:
-        raise Unsupported(f"{blob.name}: needs {error.name}: pip install 'leadline[office]'") from error
+        raise Unsupported(f"{blob.name}: needs {error.name}: leadline plugins install 'leadline[office]'") from error
     except Exception as error:
         raise Unsupported(f"{blob.name}: not a readable file of its kind ({error})") from error
     layout = lay_out(parts.pieces)

@@ -136,7 +136,7 @@ async def _request(book: Book, question: Question, settings: ChartSettings, run:
     languages = [name for name in ("data", "python") if await run.draws(name)]
     if not languages:
         skipped = Notice("charts were skipped: there is no chart runner", "chart_skipped")
-        return skipped.because("pip install 'leadline[charts]'")
+        return skipped.because("leadline plugins install 'leadline[charts]'")
     return ChartPlanRequest(
         question=question,
         limit=run.settings.charts.max,

@@ -91,7 +91,8 @@ class IllustrateStage:
                 await notify(run, "no picture on the pages read fits the text of the report", "no_picture")
             return
         if not await run.fact("pictures can be read", validation.can_read_pictures):
-            await notify(run, "no pictures were embedded: pip install '{extra}'", "no_pictures", extra=validation.EXTRA)
+            text = "no pictures were embedded: leadline plugins install '{extra}'"
+            await notify(run, text, "no_pictures", extra=validation.EXTRA)
             return
         tried = await self._try(run, waiting)
         places = [section.id for section in sections]

@@ -107,7 +107,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Serve the client on standard input and output, until it and the runs that it started have ended."""
     if find_spec("mcp") is None:
-        raise UsageError("the MCP server needs the package mcp: pip install 'leadline[mcp]'")
+        raise UsageError("the MCP server needs the package mcp: leadline plugins install 'leadline[mcp]'")
     if sys.stdin.isatty():
         say("Waiting for an MCP client on standard input; `leadline mcp install CLIENT` tells how to connect one.")
     released = detach()

@@ -274,4 +274,4 @@ def _require() -> None:
     """Raise `UsageError` if the packages of the extra are not installed."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise UsageError(f"the server needs {', '.join(missing)}: pip install 'leadline[serve]'")
+        raise UsageError(f"the server needs {', '.join(missing)}: leadline plugins install 'leadline[serve]'")

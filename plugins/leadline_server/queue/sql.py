@@ -478,7 +478,7 @@ def _database(url: str, folder: Path) -> Database:
     if scheme not in ("postgresql", "postgres"):
         raise UsageError(f"--queue {scheme}://…: not a queue; write postgresql://USER@HOST/DATABASE or sqlite:///PATH")
     if find_spec("psycopg") is None:
-        raise UsageError("a queue in Postgres needs psycopg: pip install 'leadline[queue]'")
+        raise UsageError("a queue in Postgres needs psycopg: leadline plugins install 'leadline[queue]'")
     from leadline_server.queue.postgres import PostgresDatabase
 
     return PostgresDatabase(url)

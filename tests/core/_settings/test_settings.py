@@ -583,7 +583,7 @@ def test_an_engine_that_is_broken_drops_out(load: Load, name: str, reason: str) 
 def test_an_engine_without_its_extra_is_refused_where_settings_name_it_and_a_notice_where_only_its_key_is_set(
     load: Load, tmp_path: Path
 ) -> None:
-    lacks = "plugin 'vendor' lacks what it needs: pip install 'leadline[vendor]'"
+    lacks = "plugin 'vendor' lacks what it needs: leadline plugins install 'leadline[vendor]'"
     with pytest.raises(ConfigError, match=re.escape(f"search.engines: vendor cannot work: {lacks}; or leave it out")):
         load("search.engines=vendor,local")
     others = [it for it in points() if it.name != "tavily"]

@@ -131,10 +131,13 @@ FAULTS: dict[str, tuple[str, str]] = {
         "async def ready(settings):\n    return None\n" + offer(ready="ready"),
         "chosen|returns coroutine from `ready`: it must return a text or None, and not be async",
     ),
-    "namespace": (offer(requires="('namespaces.inner.deep=leadline[deep]',)"), "chosen|pip install 'leadline[deep]'"),
+    "namespace": (
+        offer(requires="('namespaces.inner.deep=leadline[deep]',)"),
+        "chosen|leadline plugins install 'leadline[deep]'",
+    ),
     "absent": (
         offer(requires="('not_installed.inner=absent-sdk',)"),
-        "chosen|lacks what it needs: pip install 'absent",
+        "chosen|lacks what it needs: leadline plugins install 'absent",
     ),
 }
 # Those that are shown and chosen by a command each: two that cannot be loaded, and two that load.

@@ -50,9 +50,9 @@ async def test_calls_at_once_get_the_vectors_of_their_texts(tmp_path: Path) -> N
 async def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leadline_plugins.embed.semantic.find_spec", lambda name: None)
     offer = PluginCatalog.discover().offer("embedders", "semantic")
-    assert "pip install 'leadline[semantic]'" in str(offer.ready(offer.settings()))
+    assert "leadline plugins install 'leadline[semantic]'" in str(offer.ready(offer.settings()))
     context = fake_context(tmp_path)
-    for model, message in (("", "pip install"), ("bert", "without a model")):
+    for model, message in (("", "plugins install"), ("bert", "without a model")):
         with pytest.raises(Unsupported, match=message):
             await Semantic(context).embed(EmbedRequest(model=model, texts=("a",)), FakeCall())
     await context.close()

@@ -85,7 +85,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     offer = PluginCatalog.discover().offer("embedders", "static")
     assert offer.ready(StaticSettings()) is None
     monkeypatch.setattr("leadline_plugins.embed.static.find_spec", lambda name: None)
-    assert "pip install 'leadline[static]'" in str(offer.ready(StaticSettings(model="both")))
+    assert "leadline plugins install 'leadline[static]'" in str(offer.ready(StaticSettings(model="both")))
 
 
 async def test_a_run_embeds_with_it(tmp_path: Path) -> None:

@@ -239,5 +239,5 @@ def test_a_missing_library_is_named_with_the_extra(monkeypatch: pytest.MonkeyPat
         raise ModuleNotFoundError("No module named 'openpyxl'", name="openpyxl")
 
     monkeypatch.setitem(office.READERS, media_type("a.xlsx"), reader)
-    with pytest.raises(Unsupported, match=r"a\.xlsx: needs openpyxl: pip install 'leadline\[office\]'"):
+    with pytest.raises(Unsupported, match=r"a\.xlsx: needs openpyxl: leadline plugins install 'leadline\[office\]'"):
         read("a.xlsx", b"")

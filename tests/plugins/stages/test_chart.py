@@ -238,7 +238,9 @@ async def test_without_a_runner_no_plan_is_paid_for(mode: str) -> None:
     run = Scripted([chart()], draws=())
     assert await made(run, mode=mode) == {"figures": (), "charts": ()}
     assert run.asked == []
-    assert run.notices == ["charts were skipped: there is no chart runner (pip install 'leadline[charts]')"]
+    assert run.notices == [
+        "charts were skipped: there is no chart runner (leadline plugins install 'leadline[charts]')"
+    ]
 
 
 @pytest.mark.parametrize(

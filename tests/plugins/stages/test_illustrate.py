@@ -276,7 +276,7 @@ async def test_without_the_extra_the_report_says_what_to_install(
             result = await runs.research(ASKED)
         assert "/lead.png" not in server.paths
     assert result.status == "complete"
-    assert "no pictures were embedded: pip install 'leadline[images]'" in told(result)
+    assert "no pictures were embedded: leadline plugins install 'leadline[images]'" in told(result)
 
 
 async def test_pictures_that_have_to_do_with_something_else_are_not_fetched(tmp_path: Path) -> None:

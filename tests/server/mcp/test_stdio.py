@@ -151,7 +151,7 @@ def test_without_the_package_the_command_says_what_to_install(folder: Path) -> N
         [sys.executable, "-c", code], cwd=folder, env=environment(), capture_output=True, timeout=PATIENCE, check=False
     )
     assert (done.returncode, done.stdout) == (64, b"")
-    assert b"pip install 'leadline[mcp]'" in done.stderr
+    assert b"leadline plugins install 'leadline[mcp]'" in done.stderr
 
 
 def test_other_commands_do_not_import_the_package() -> None:

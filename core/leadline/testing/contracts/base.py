@@ -194,7 +194,7 @@ class PluginContract(Generic[Q, R]):
     async def entered(self, offer: Offer[Any], settings: PluginSettings, context: Context) -> AsyncIterator[Any]:
         """Create, enter and exit the plugin; skip the test if it cannot work here."""
         if lacks := missing(offer):
-            pytest.skip(f"pip install {' '.join(lacks)}")
+            pytest.skip(f"needs {' '.join(lacks)}")
         if reason := offer.obstacle(settings, Settings()):
             pytest.skip(reason)
         ready = partial(awaitable, kinds=[self.kind], who="the plugin")

@@ -30,7 +30,7 @@ _PASTED = re.compile(r"/+(chat/completions|completions|responses|embeddings|mode
 _DEPLOYMENT = re.compile(r"/openai/deployments/([^/]+)")
 _SOCKS = ("socks5", "socks5h")
 _PROXY_SCHEMES = ("http", "https", *_SOCKS)
-_INSTALL_SOCKS = "pip install 'leadline[socks]'"
+_INSTALL_SOCKS = "leadline plugins install 'leadline[socks]'"
 _REQUEST_FIELDS = ("input", "messages", "model", "n", "response_format", "stream", "stream_options", "tools")
 _TRANSFER_HEADERS = ("content-length", "transfer-encoding")
 # Names of fields that may hold a secret.

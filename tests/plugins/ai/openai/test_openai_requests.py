@@ -341,7 +341,7 @@ def test_a_missing_key_is_reported() -> None:
         ({"api_key": "k", "proxy": "127.0.0.1:3128"}, "proxy is not an address"),
         ({"api_key": "k", "proxy": "ftp://x"}, "proxy is not an address"),
         ({"api_key": "k", "proxy": "http://[::1"}, "proxy is not an address"),
-        ({"api_key": "k", "proxy": "socks5://127.0.0.1:1080"}, "pip install 'leadline[socks]'"),
+        ({"api_key": "k", "proxy": "socks5://127.0.0.1:1080"}, "leadline plugins install 'leadline[socks]'"),
     ],
 )
 def test_unusable_settings_are_reported_before_a_request(
@@ -361,7 +361,7 @@ def test_any_address_can_be_checked(address: str, proxy: str) -> None:
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
-        ({"ALL_PROXY": "socks5://127.0.0.1:1080"}, "ALL_PROXY is a SOCKS proxy: pip install 'leadline"),
+        ({"ALL_PROXY": "socks5://127.0.0.1:1080"}, "ALL_PROXY is a SOCKS proxy: leadline plugins install 'leadline"),
         ({"HTTP_PROXY": "ftp://127.0.0.1:9"}, "check the setting proxy, or HTTP_PROXY"),
     ],
 )
