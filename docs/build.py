@@ -56,7 +56,7 @@ ELSEWHERE = {
 }
 # A block that quotes a file of the tree.
 _QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)\.\.\.$', re.MULTILINE)
-_FENCE = re.compile(r"^(````?\w+)(?: (run|settings))?$", re.MULTILINE)
+_FENCE = re.compile(r"^(````?\w+)(?: [\w ]+)?$", re.MULTILINE)
 _CODE = re.compile(r"(^(`{3,}).*?^\2$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 # Tables of the settings with free names.

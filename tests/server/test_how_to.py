@@ -278,7 +278,7 @@ def _is_ready(http: httpx.Client) -> bool:
 
 
 def test_the_guide_makes_a_token_before_the_service_starts() -> None:
-    [block] = [text for text in blocks(SERVE, "console") if "systemctl" in text]
+    [block] = [text for text in blocks(SERVE, "text") if "systemctl" in text]
     steps = [
         block.index(word) for word in ("useradd", "venv", "pip install", "--directory", "token add", "enable --now")
     ]
