@@ -28,9 +28,11 @@ def read_limited(path: Path, most: int) -> bytes:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file", str(path))
-        # `read(most + 1)` would take memory for that many bytes first.
-        data = file.read() if status.st_size <= most else b""
-    if max(len(data), status.st_size) > most:
+        # `read(most + 1)` takes memory for that many bytes first: it is for a file that grows now.
+        data = file.read(min(status.st_size, most) + 1)
+        if status.st_size < len(data) <= most:
+            data += file.read(most + 1 - len(data))
+    if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
     return data
 

@@ -256,7 +256,8 @@ class QdrantStore:
             return []
         _check(size, len(request.vector))
         reply = client.query_points(name, query=list(request.vector), limit=request.limit, with_payload=True)
-        payloads = ((point.payload or {}, point.score) for point in reply.points)
+        # The last digits of 32-bit numbers depend on where in memory they are added.
+        payloads = ((point.payload or {}, round(point.score, 6)) for point in reply.points)
         return [
             VectorMatch(collection=collection, document=data["document"], passage=data["passage"], score=score)
             for data, score in payloads

@@ -593,7 +593,7 @@ def test_an_engine_without_its_extra_is_refused_where_settings_name_it_and_a_not
     loaded = load_settings(host, cwd=tmp_path, environ={"TAVILY_API_KEY": "k"}, user_file=tmp_path / "no")
     assert loaded.chosen["search.engines"] == ("wikipedia",)
     assert loaded.notices == (
-        "search.engines: tavily is left out: plugin 'tavily' lacks what it needs: pip install 'x[y]'",
+        "search.engines: tavily is left out: plugin 'tavily' lacks what it needs: leadline plugins install 'x[y]'",
     )
 
 

@@ -138,9 +138,11 @@ async def test_ssh_forwards_to_the_engine_and_ends_with_the_client(home: Path, m
     program.write_text("#!/bin/sh\necho 'Permission denied (publickey).' > $5\nexit 255\n")
     monkeypatch.setattr(endpoint, "_RETRIES", 1)
     lost = client_for(Endpoint("ssh://host"), fake_context(home).http)
-    with pytest.raises(Unavailable, match=r"ssh does not reach ssh://host: Permission denied"):
-        await lost.get("/_ping")
-    await lost.aclose()
+    try:
+        with pytest.raises(Unavailable, match=r"ssh does not reach ssh://host: Permission denied"):
+            await lost.get("/_ping")
+    finally:
+        await lost.aclose()
 
 
 @pytest.mark.parametrize(("status", "problem"), [(200, None), (404, "has no image 'small': build it with `python -m")])

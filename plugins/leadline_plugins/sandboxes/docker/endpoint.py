@@ -11,8 +11,9 @@ import json
 import os
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -138,7 +139,9 @@ def _by_ssh(host: str) -> AsyncBaseTransport:
             try:
                 return await super().handle_async_request(request)
             except httpx.ConnectError as error:
-                words = " ".join(self._log.read_text(errors="replace").split())
+                with suppress(TimeoutExpired):  # it says why before it ends
+                    await asyncio.to_thread(self._ssh.wait, _PROBE)
+                words = " ".join(self._log.read_text(errors="replace").split()) if self._log.exists() else "no answer"
                 raise Unavailable(f"ssh does not reach {host}: {words[-300:]}") from error
 
         async def aclose(self) -> None:
