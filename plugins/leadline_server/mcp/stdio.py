@@ -60,10 +60,11 @@ class LocalService:
         await self.client.answer(await self._folder(run_id, principal), question_id, answer, principal=principal)
         for _ in range(_TRIES):
             with suppress(JournalBusy):  # another process goes on with it, or this one is about to let it go
-                return await self.resume(run_id, principal)
+                await self.resume(run_id, principal)
+                return
             await asyncio.sleep(_PAUSE)
             if (await self.view(run_id, principal)).status != "waiting":
-                return None
+                return
 
     async def cancel(self, run_id: str, principal: str | None, reason: str) -> None:
         """Cancel a run of this or another process."""
