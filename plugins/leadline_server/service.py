@@ -18,6 +18,7 @@ from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 
@@ -108,7 +109,7 @@ class Service:
         self.documents = Documents(self.client)
         self.active.when_ended = self._count
         self._reports: OrderedDict[Path, tuple[tuple[int, ...], Report]] = OrderedDict()
-        self._reading = asyncio.Lock()
+        self._reading: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
     @cached_property
     def _root(self) -> str:
@@ -424,10 +425,12 @@ class Service:
         when = utc_now() - timedelta(days=days)
         for run in await asyncio.to_thread(self.client.ended_before, when):
             try:
+                metadata = (await asyncio.to_thread(self.client.find, run.folder)).metadata
                 await asyncio.to_thread(self.client.delete, run.folder)
             except (LeadlineError, OSError) as error:  # it is continued just now
                 logs.write(log, "run kept", logging.WARNING, run_id=run.id, reason=error)
             else:
+                await asyncio.to_thread(self.store.end_share, run.id, metadata.principal or None if metadata else None)
                 self.store.audit.write("run deleted", None, run_id=run.id, reason=f"older than {days} days")
         await asyncio.to_thread(self.queue.forget_ended, when.timestamp())
 
@@ -437,7 +440,8 @@ class Service:
         """Return the report of a run. Raises `Problem`."""
         view = await self.view(run_id, principal)
         folder = self.folder(run_id, principal)
-        async with self._reading:  # a report without `report.json` is made again, which takes a while
+        # A report without `report.json` is made again, which takes a while: those of other runs do not wait for it.
+        async with self._reading.setdefault(folder, asyncio.Lock()):
             stamp = (view.sessions, *await asyncio.to_thread(_stamp, folder / "report.json"))
             known, report = self._reports.get(folder, (None, None))
             if report is None or known != stamp:

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -91,8 +92,12 @@ def test_what_works_of_the_systems_names_a_test_and_all_files_that_are_named_exi
     named = re.findall(r"`((?:tests|plugins)/[^`]+)`", text)
     assert len(named) > 20
     assert [name for name in named if not (ROOT / name).exists()] == []
-    works = [line for line in text.split("\n") if re.match(r"\|[^|]+\| works", line)]
-    assert [line for line in works if "`tests/" not in line] == [], "what no test shows does not work"
+    claimed = [line for line in text.split("\n") if re.match(r"\|[^|]+\| works", line)]
+    assert [line for line in claimed if "`tests/" not in line] == [], "what no test shows does not work"
+    states = Counter(re.findall(r"(?m)^\|[^|]+\| (works|otherwise|there)\b", text))
+    works, otherwise, there = states["works"], states["otherwise"], states["there"]
+    counted = f"of {states.total()} items, {works} work, {otherwise} are otherwise and {there} is there"
+    assert counted in text, counted
 
 
 @pytest.mark.blocks(r"python\b.*")

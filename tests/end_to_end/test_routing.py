@@ -55,6 +55,19 @@ async def test_a_model_chooses_where_no_rule_does(tools: Any, world: Any, tmp_pa
     assert again.report == result.report
 
 
+async def test_a_model_that_chooses_nothing_leaves_no_half_of_a_question_without_a_word(
+    tools: Any, world: Any, tmp_path: Path
+) -> None:
+    # The model names a pipeline that the router does not have.
+    settings = {"pipeline": "auto", "plugins.route.pipelines": ["chat", "requirements"]}
+    async with tools.client(world, tmp_path, settings) as runs:
+        result = await runs.research("Write the requirements for an app that books berths. Then research its market.")
+    assert (result.status, result.metadata.pipeline) == ("complete", "requirements")
+    notices = " ".join(map(str, result.metadata.notices))
+    assert "no model chose a pipeline" in notices
+    assert "left out: everything but a request for requirements" in notices
+
+
 async def test_settings_of_the_user_hold_for_the_chosen_pipeline(tools: Any, world: Any, tmp_path: Path) -> None:
     own = {"pipeline": "auto", "research.first_queries": 1, "report.formats": ["json"]}
     async with tools.client(world, tmp_path, own) as runs:

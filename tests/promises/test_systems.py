@@ -1,13 +1,22 @@
-"""The five systems of `examples/systems/`: each settings file is loaded as it stands and run against the emulator."""
+"""The five systems of `examples/systems/`: each settings file is loaded as it stands and run against the emulator.
+
+`RUNS` names the pipelines of each file that run from the terminal and under `leadline serve`, both as processes.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
+import subprocess
+import sys
+import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
@@ -153,3 +162,110 @@ async def test_long_documents_are_pdf_and_word(tools: Any, world: Any, tmp_path:
     assert (result.status, result.metadata.pipeline) == ("complete", "longform")
     assert (result.folder / "report.pdf").read_bytes().startswith(b"%PDF")
     assert (result.folder / "report.docx").read_bytes().startswith(b"PK")
+
+
+# --- each file from the terminal, and under `leadline serve` ----------------------------------------------------------
+
+USUAL = "How do European ports pay for shore power, and what does it bring them?"
+RUNS = {
+    "state_machine": {"state_machine": USUAL, "state_machine_batch": USUAL},
+    "five_phases": {"research": USUAL},
+    "six_modes": {
+        "chat": "Why is the sky blue?",
+        "knowledge": "What does shore power cost a port?",
+        "search": "Shore power in Hamburg",
+        "code": "Calculate the sum of the squares of the numbers from 1 to 100",
+        "thinking": "Should a small town buy its own power grid?",
+        "research": USUAL,
+    },
+    "long_documents": {
+        "chat": "Hello!",
+        "knowledge": "What does shore power cost a port?",
+        "requirements": "We want a bot that answers the visitors of our museum, day and night.",
+        "longform": USUAL,
+    },
+    "audited": {"audited": CLEAR},
+}
+PAGE = "# Shore power\n\nA connection for one berth costs a port 4 million euros on average; grants pay half.\n"
+LEADLINE = (sys.executable, "-m", "leadline")
+# An installed sandbox, which not every machine has: it runs nothing.
+IDLE = """
+from leadline.plugin import Execution, sandbox
+
+@sandbox("For a test")
+class Idle:
+    async def execute(self, code, call, /):
+        return Execution(stdout="338350", value=338350)
+"""
+# Seconds that anything may take on a slow machine.
+PATIENCE = 120.0
+
+
+@pytest.fixture
+def given(world: Any, as_options: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return options for a model, an engine, pages and a sandbox, which the files leave to the machine."""
+    info = Path("site/idle-1.dist-info").absolute()
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: idle\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[leadline.v2]\nidle = idle_sandbox\n")
+    (info.parent / "idle_sandbox.py").write_text(IDLE)
+    monkeypatch.setenv("PYTHONPATH", str(info.parent))
+    Path("power.md").write_text(PAGE, encoding="utf-8")
+    settings = {
+        "ai.providers": ["openai"],
+        "plugins.openai.base_url": world.base_url,
+        "plugins.openai.model": "emulated",
+        "search.engines": ["searxng"],
+        "search.images": [],
+        "plugins.searxng.base_url": f"http://127.0.0.1:{world.port}/search",
+        "plugins.web.allow": ["127.0.0.0/8"],
+        "plugins.web.ports": [world.port],
+        "charts.runner": "matplotlib",
+        "code.sandbox": "idle",
+    }
+    return as_options(settings)
+
+
+def command(*words: str) -> dict[str, Any]:
+    """Return what a command prints as JSON."""
+    done = subprocess.run([*LEADLINE, *words, "--json"], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    printed: dict[str, Any] = json.loads(done.stdout)
+    return printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_each_file_works_from_the_terminal(name: str, given: list[str]) -> None:
+    options = ["--settings", str(SYSTEMS / f"{name}.toml"), *given]
+    if "knowledge" in RUNS[name]:
+        command("knowledge", "add", "power.md", *options)
+    for pipeline, question in RUNS[name].items():
+        result = command("research", question, "--pipeline", pipeline, *options)
+        known = json.loads((Path(result["folder"]) / "metadata.json").read_text("utf-8"))
+        assert (result["status"], known["pipeline"]) == ("complete", pipeline), result["reason"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_each_file_works_under_serve(name: str, given: list[str]) -> None:
+    serve = [*LEADLINE, "serve", "--port", "0", "--settings", str(SYSTEMS / f"{name}.toml"), *given]
+    with Path("serve.log").open("w+", encoding="utf-8") as log, subprocess.Popen(serve, stderr=log) as server:
+        try:
+            end = time.monotonic() + PATIENCE
+            while not (url := re.search(r"http://\S+", Path("serve.log").read_text("utf-8"))):
+                assert server.poll() is None, Path("serve.log").read_text("utf-8")
+                assert time.monotonic() < end
+                time.sleep(0.1)
+            with httpx.Client(base_url=url[0], timeout=PATIENCE, trust_env=False) as http:
+                if "knowledge" in RUNS[name]:
+                    assert http.post("/v1/knowledge?name=power.md", content=PAGE).status_code == 200
+                bodies = [{"pipeline": pipeline, "question": question} for pipeline, question in RUNS[name].items()]
+                runs = [http.post("/v1/runs", json=body).json()["run_id"] for body in bodies]
+                for run, pipeline in zip(runs, RUNS[name], strict=True):
+                    while (view := http.get(f"/v1/runs/{run}").json())["status"] in ("pending", "running"):
+                        assert time.monotonic() < end, view
+                        time.sleep(0.1)
+                    assert (view["status"], view["pipeline"]) == ("complete", pipeline), view
+        finally:
+            server.terminate()

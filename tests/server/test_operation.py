@@ -7,8 +7,10 @@ import json
 import re
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,10 @@ import httpx
 import pytest
 from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, order, running
 
+import leadline
 from leadline._settings.sources import read_dotenv
 from leadline.cli import main
+from leadline.records import Report
 from leadline_server.active_runs import ActiveRuns
 from leadline_server.limits import Limits
 from leadline_server.logs import AUDIT
@@ -170,6 +174,7 @@ def test_old_runs_are_deleted_as_the_settings_say(tmp_path: Path, monkeypatch: p
         finish(http, old)
         finish(http, new)
         assert len(http.get("/v1/runs").json()["runs"]) == 2
+        assert [http.post(f"/v1/runs/{run}/share", json={}).status_code for run in (old, new)] == [201, 201]
     [folder] = (tmp_path / "runs" / "principals").iterdir()
     metadata = folder / old / "metadata.json"
     data = json.loads(metadata.read_text())
@@ -183,7 +188,32 @@ def test_old_runs_are_deleted_as_the_settings_say(tmp_path: Path, monkeypatch: p
         assert [run["run_id"] for run in http.get("/v1/runs").json()["runs"]] == [new]
         assert http.get(f"/v1/runs/{old}").status_code == 404
         assert http.get(f"/v1/runs/{new}").status_code == 200
+    assert [share.run_id for share in Store(tmp_path / "runs").shares("alice")] == [new]
     assert f'"run_id": "{old}", "reason": "older than 90 days"' in (tmp_path / "runs" / AUDIT).read_text()
+
+
+def test_a_report_that_is_made_again_keeps_no_reader_of_another_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, ready, read = threading.Event(), threading.Event(), leadline.Client.report
+
+    async def report(client: leadline.Client, folder: Path, **options: Any) -> Report:
+        if folder.name == slow:
+            began.set()
+            await asyncio.to_thread(ready.wait, PATIENCE)
+        return await read(client, folder, **options)
+
+    monkeypatch.setattr(leadline.Client, "report", report)
+    with running(tmp_path) as server, ThreadPoolExecutor() as readers:
+        http = server.client()
+        slow, other = order(http), order(http)
+        finish(http, slow)
+        finish(http, other)
+        waiting = readers.submit(http.post, f"/v1/runs/{slow}/share", json={})
+        assert began.wait(PATIENCE)
+        assert server.client().post(f"/v1/runs/{other}/share", json={}, timeout=5).status_code == 201
+        ready.set()
+        assert waiting.result().status_code == 201
 
 
 def test_runs_of_all_users_are_deleted_by_their_age(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,7 +119,7 @@ class RouteStage:
         route = by_rules(question.text, names)
         is_partial = route is not None and may_ask_more(question.text, route)
         reads = run.settings.knowledge.base in run.settings.search.engines  # research then does all of it
-        left = ""
+        chosen, left = None, ""
         if (route is None or is_partial) and await run.by_chat(TASK.name, TASK.role):
             request = RouteRequest(
                 question=question_input(in_own_language(question, run)),
@@ -128,7 +128,9 @@ class RouteStage:
                 documents=(_READ_BY_ALL if reads else _READ_BY_ONE) if documents else "",
             )
             reply = await perform_or(run, TASK.of(request), Chosen(pipeline=""), "no model chose a pipeline")
-            route, left = _route(reply) or route, reply.left.strip().rstrip(".")
+            chosen, left = _route(reply), reply.left.strip().rstrip(".")
+        if chosen:
+            route = chosen
         elif route is not None and is_partial and reads and MIXED in names and route.pipeline == FIRST:
             route = Route(pipeline=MIXED, reason=f"{route.reason}, and perhaps more")
         elif route is not None and is_partial:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 
 from leadline import Client
 from leadline.client import Run
-from leadline.errors import LeadlineError, UsageError
+from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.records import Answer, Report
 from leadline_server.mcp.runs import Runs
 from leadline_server.mcp.tools import WAIT, make_server
 from leadline_server.pipelines import Pipelines
 from leadline_server.requests import RUN_ID, NewRun
 from leadline_server.views import RunView
+
+# How often, and with how many seconds between, a run that was answered is tried to be continued.
+_TRIES, _PAUSE = 50, 0.1
 
 
 class LocalService:
@@ -54,7 +58,13 @@ class LocalService:
     async def answer(self, run_id: str, principal: str | None, question_id: str, answer: Answer) -> None:
         """Answer a question of a run, and continue it."""
         await self.client.answer(await self._folder(run_id, principal), question_id, answer, principal=principal)
-        await self.resume(run_id, principal)
+        for _ in range(_TRIES):
+            with suppress(JournalBusy):  # another process goes on with it, or this one is about to let it go
+                await self.resume(run_id, principal)
+                return
+            await asyncio.sleep(_PAUSE)
+            if (await self.view(run_id, principal)).status != "waiting":
+                return
 
     async def cancel(self, run_id: str, principal: str | None, reason: str) -> None:
         """Cancel a run of this or another process."""

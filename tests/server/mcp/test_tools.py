@@ -50,8 +50,8 @@ class Held:
 class Peer:
     """An MCP client of a server over a client of Leadline."""
 
-    def __init__(self, client: Any, held: Held) -> None:
-        self.client, self.held = client, held
+    def __init__(self, client: Any, held: Held, runs: leadline.Client) -> None:
+        self.client, self.held, self.runs = client, held, runs
 
     async def call(self, tool: str, **arguments: Any) -> Any:
         """Return the structured content of a result, or the text of an error."""
@@ -76,7 +76,7 @@ async def connected(
     ) as client:
         server: Any = make_server(Runs(LocalService(client)), wait=wait, beat=beat)
         async with mcp.Client(server, elicitation_callback=answer, **MODE) as peer:
-            yield Peer(peer, middleware)
+            yield Peer(peer, middleware, client)
 
 
 MODE: dict[str, Any] = {}
@@ -172,6 +172,18 @@ async def test_a_question_is_returned_to_a_client_that_cannot_ask_and_answered_b
         assert "open questions" in wrong
         await peer.call("research_answer", run_id=state["run_id"], answer="how many fathoms the harbour measured")
         assert (await peer.call("research_result", run_id=state["run_id"]))["status"] == "complete"
+
+
+async def test_a_question_of_a_run_that_another_process_attends_is_answered(tmp_path: Path) -> None:
+    async with connected(tmp_path, held=False, **ASK) as peer, connected(tmp_path, **ASK) as other:
+        handle = await other.runs.start("harbour sounding", interactive=True)
+        async for event in handle.events():
+            if event.kind == "question":
+                break
+        answer = {"run_id": handle.id, "answer": "how many fathoms the harbour measured"}
+        assert "status" in await peer.call("research_answer", **answer)
+        other.held.go.set()
+        assert (await handle.result()).status == "complete"
 
 
 @pytest.mark.parametrize(
