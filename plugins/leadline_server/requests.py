@@ -81,6 +81,8 @@ class NewRun(RequestBody):
     """Documents to search, by id, name or folder: all without this field, none if it is empty."""
     web: bool = True
     """Whether the web is searched, as far as the server searches it."""
+    webhook: Words = ""
+    """The address that gets a signed POST when the run ends or waits for an answer, if the operator allows webhooks."""
 
 
 class NewAnswer(RequestBody):

@@ -143,6 +143,12 @@ class ModelSettings(_Table):
         return self.users.get(principal or "", self.roles.get(role, ()))
 
 
+class WebhookSettings(_Table):
+    """Webhooks that orders may name. `allow` opens other ports and local networks, as that of the fetcher `web`."""
+
+    allow: Names = ()
+
+
 class AccessSettings(_Table):
     """The file of `--access`."""
 
@@ -151,6 +157,7 @@ class AccessSettings(_Table):
     sessions: SessionSettings = SessionSettings()
     roles: RoleSettings = RoleSettings()
     models: ModelSettings = ModelSettings()
+    webhooks: WebhookSettings | None = None
     _path: Path = PrivateAttr(Path("--access"))
 
     @model_validator(mode="after")
@@ -195,6 +202,8 @@ def read_access(path: Path, url: str) -> AccessSettings:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--access: cannot read {path}: {reason}") from None
+    if settings.webhooks and not url:
+        raise UsageError(f"{path}: [webhooks] needs --url, the address that its messages link to")
     if settings.oidc:
         if find_spec("joserfc") is None:
             raise UsageError(f"{path}: [oidc] needs joserfc: leadline plugins install 'leadline[oidc]'")
@@ -222,6 +231,7 @@ _TABLES: Mapping[str, type[_Table]] = {
     "sessions": SessionSettings,
     "roles": RoleSettings,
     "models": ModelSettings,
+    "webhooks": WebhookSettings,
 }
 
 

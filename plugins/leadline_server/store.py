@@ -25,6 +25,7 @@ from leadline_server.logs import Audit
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
+_KEY = ".server.key"
 _VERSION = 5
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -132,6 +133,13 @@ class Store:
                 f"another server uses the folder of runs {self._folder}; end it, or name another one with --folder"
             ) from None
         self._server_lock = fd
+
+    def key(self) -> bytes:
+        """Return the key of this folder's server, from which the secrets of its webhooks are derived."""
+        path = private_file(self._folder / _KEY)
+        if not path.stat().st_size:
+            path.write_bytes(secrets.token_bytes(32))
+        return path.read_bytes()
 
     def _write(self, statement: str, *values: object) -> int:
         with self._lock:
