@@ -1,4 +1,4 @@
-"""Messages that a run has ended or waits for an answer: POST requests as Standard Webhooks describes them.
+"""Messages that a run has ended or waits for an answer: requests as Standard Webhooks describes them, and mail.
 
 The queue's database has what is due, so that no message is lost with a server. One that was on its way then is sent
 again, with the same id.
@@ -10,17 +10,22 @@ import asyncio
 import hmac
 import json
 import logging
+import smtplib
 import time
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from email.message import EmailMessage
+from email.utils import formatdate
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
+from leadline.display import one_line
 from leadline.errors import Denied, LeadlineError, UsageError
 from leadline.events import utc_now
-from leadline.http import make_client
+from leadline.http import default_certificates, make_client
 from leadline_plugins.fetch.guard import Blocked, Guard, checked
 from leadline_plugins.fetch.transport import GuardedTransport
 from leadline_server import logs
@@ -29,7 +34,7 @@ from leadline_server.metrics import ServerMetrics
 from leadline_server.problems import Problem
 from leadline_server.queue import Notification, QueueUnavailable
 from leadline_server.requests import NewRun
-from leadline_server.sign_in import AccessSettings
+from leadline_server.sign_in import AccessSettings, MailSettings
 from leadline_server.views import RunView
 
 log = logging.getLogger("leadline.server")
@@ -60,22 +65,26 @@ class Notifications:
         key: Callable[[], bytes],
     ) -> None:
         self._active, self._metrics, self._view, self._url, self._key = active, metrics, view, url.rstrip("/"), key
-        self.webhooks = access.webhooks is not None
+        self.webhooks, self.mail = access.webhooks is not None, access.mail
         try:
             self._guard = Guard(map(checked, access.webhooks.allow if access.webhooks else ()))
         except ValueError as error:
             raise UsageError(f"--access: webhooks.allow: {error}") from None
         self._slots = asyncio.Semaphore(AT_ONCE)
 
-    def targets(self, body: NewRun) -> list[str]:
-        """Return where the messages of an order go. Raises `Problem`."""
+    def targets(self, body: NewRun, address: str) -> list[str]:
+        """Return where the messages of an order of a user with this address go. Raises `Problem`."""
+        mail = [f"mailto:{address}"] if body.mail else []
+        if body.mail and not (self.mail and address):
+            what = "no address of yours is known" if self.mail else "this server sends none"
+            raise Problem(403, "mail_not_allowed", f"mail: {what}", "ask the operator of the server")
         if not body.webhook:
-            return []
+            return mail
         if not self.webhooks:
             hint = "the operator allows them with [webhooks] in the file of --access"
             raise Problem(403, "webhook_not_allowed", "webhook: this server sends none", hint)
         try:
-            return [str(self._guard.url(body.webhook))]
+            return [*mail, str(self._guard.url(body.webhook))]
         except Blocked as error:
             hint = "that setting is the operator's, under [webhooks]"
             raise Problem(422, "webhook_refused", f"webhook: {error}", hint) from None
@@ -89,7 +98,7 @@ class Notifications:
 
     async def follow(self) -> None:
         """Send what is due until this is cancelled."""
-        if not self.webhooks:
+        if not self.webhooks and not self.mail:
             return
         async with (
             make_client(transport=GuardedTransport(self._guard), timeout=TIMEOUT) as http,
@@ -116,34 +125,34 @@ class Notifications:
                 view = await self._view(due.run_id, due.principal)
                 if view.status in ("pending", "running"):  # it is between two workers
                     return
-                async with asyncio.timeout(TIMEOUT):
+                if due.target.startswith("mailto:") and self.mail:
+                    await asyncio.to_thread(self._send_mail, self.mail, due, view)
+                elif self.webhooks:
                     await self._post(due, view, http)
+                else:
+                    raise _Refused("the operator has turned it off")
         except (_Refused, Denied, Problem) as error:
             reason = str(error)
         except (LeadlineError, httpx.HTTPError, OSError) as error:
             reason, is_final = str(error) or type(error).__name__, due.attempts >= len(PAUSES)
         except Exception:
-            log.exception("webhook of run %s", due.run_id)
+            log.exception("message of run %s", due.run_id)
             reason = "the server made an error"
         with suppress(QueueUnavailable):  # it is sent again
             await asyncio.to_thread(self._active.queue.notified, due, None if is_final else PAUSES[due.attempts])
         # An address may contain a secret.
         about = {"run_id": due.run_id, "user": due.principal, "host": urlsplit(due.target).hostname}
+        name = "webhook" if about["host"] else "mail"
         if not reason:
-            logs.write(log, "webhook sent", attempts=due.attempts + 1, **about)
+            logs.write(log, f"{name} sent", attempts=due.attempts + 1, **about)
         elif not due.attempts:
-            logs.write(log, "webhook failed", logging.WARNING, reason=reason, is_tried_again=not is_final, **about)
+            logs.write(log, f"{name} failed", logging.WARNING, reason=reason, is_tried_again=not is_final, **about)
         if is_final:
             self._metrics.add_notification("failed" if reason else "sent")
 
     async def _post(self, due: Notification, view: RunView, http: httpx.AsyncClient) -> None:
         """Send a message; nothing of the reply but its status is read. Raises `_Refused` or what prevents it."""
-        data = {
-            "run_id": view.run_id,
-            "status": view.status,
-            "question": view.question,
-            "url": f"{self._url}/runs/{view.run_id}",
-        }
+        data = {"run_id": view.run_id, "status": view.status, "question": view.question, "url": self._link(view)}
         kind = "run.waiting" if view.status == "waiting" else "run.ended"
         when = (view.ended or utc_now()).isoformat()
         body = json.dumps({"type": kind, "timestamp": when, "data": data}, ensure_ascii=False).encode()
@@ -155,9 +164,30 @@ class Notifications:
             "webhook-timestamp": now,
             "webhook-signature": f"v1,{b64encode(signature).decode()}",
         }
-        async with http.stream("POST", due.target, content=body, headers=headers) as reply:
+        async with asyncio.timeout(TIMEOUT), http.stream("POST", due.target, content=body, headers=headers) as reply:
             status = reply.status_code
         if status == _GONE or 300 <= status < 400:
             raise _Refused(f"the receiver answered {status}")
         if not 200 <= status < 300:
             raise OSError(f"the receiver answered {status}")
+
+    def _link(self, view: RunView) -> str:
+        return f"{self._url}/runs/{view.run_id}"
+
+    def _send_mail(self, mail: MailSettings, due: Notification, view: RunView) -> None:
+        """Hand mail to the SMTP server. Raises `OSError`."""
+        message = EmailMessage()
+        message["From"], message["To"] = mail.sender, due.target.removeprefix("mailto:")
+        ends = "asks you" if view.status == "waiting" else f"is {view.status}"
+        message["Subject"] = f"Your question {ends}: {one_line(view.name)[:100]}"
+        message["Date"], message["Auto-Submitted"] = formatdate(), "auto-generated"
+        message["Message-ID"] = f"<{due.run_id}-{due.event}@{urlsplit(self._url).hostname}>"
+        message.set_content(f"{view.question}\n\n{self._link(view)}\n")
+        where: Any = {"host": mail.host, "port": mail.port, "timeout": TIMEOUT}
+        context = default_certificates() if mail.security != "none" else None
+        with smtplib.SMTP_SSL(**where, context=context) if mail.security == "tls" else smtplib.SMTP(**where) as smtp:
+            if mail.security == "starttls":
+                smtp.starttls(context=context)
+            if mail.user:
+                smtp.login(mail.user, mail.password)
+            smtp.send_message(message)

@@ -127,7 +127,7 @@ class Service:
         `Client.order`.
         """
         self.check_disk()
-        notify = self.notifications.targets(body)
+        notify = self.notifications.targets(body, self.store.address(principal))
         if key is not None and not 0 < len(key) <= _MAX_KEY:
             raise Problem(422, "invalid_request", f"Idempotency-Key: 1 to {_MAX_KEY} characters")
         changed = overrides(body, self.client.plugins.settings, self.models(SENDER.get()))
@@ -514,6 +514,8 @@ class Service:
         if role is None:
             reason = "none of your groups has a role on this server"
             raise role_refused(self.store, Identity(known.user, "reader"), reason, "login")
+        with suppress(UsageError):  # one that is none
+            await asyncio.to_thread(self.store.set_address, known.user, known.address)
         now = time.time()
         session = await self._begin_session(Token("", known.user, role, now, 0, now, b""), request)
         self.store.audit.write("logged in", known.user, by="oidc", role=role)

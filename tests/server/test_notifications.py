@@ -7,22 +7,30 @@ import hashlib
 import hmac
 import json
 import re
+import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import default
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
+import trustme
 from tests.server.conftest import PATIENCE, QUESTION, events, finish, order, running
 
 from leadline.errors import UsageError
 from leadline_server import notifications
 from leadline_server.notifications import Notifications
 from leadline_server.sign_in import AccessSettings, WebhookSettings, read_access
+from leadline_server.store import Store
 
 
 @dataclass
@@ -258,3 +266,106 @@ def test_the_page_has_a_field_for_a_webhook(tmp_path: Path, receiver: Receiver) 
         assert 'value="http://127.0.0.1:1/"' in refused.text
         assert http.post("/runs", data=form | {"webhook": receiver.url}).status_code == 303
         receiver.wait(1)
+
+
+class Smtp(socketserver.StreamRequestHandler):
+    """A small SMTP server that keeps the commands and mails of all its clients; it offers no STARTTLS."""
+
+    commands: ClassVar[list[str]]
+    mails: ClassVar[list[EmailMessage]]
+    context: ClassVar[ssl.SSLContext | None]
+
+    def setup(self) -> None:
+        if self.context:
+            self.request = self.context.wrap_socket(self.request, server_side=True)
+        super().setup()
+
+    def finish(self) -> None:
+        super().finish()
+        self.request.close()
+
+    def handle(self) -> None:
+        self.wfile.write(b"220 mail.example\r\n")
+        while line := self.rfile.readline().decode().strip():
+            self.commands.append(line)
+            replies = {
+                "EHLO": "250-mail.example\r\n250 AUTH PLAIN",
+                "AUTH": "235 ok",
+                "DATA": "354 go on",
+                "QUIT": "221 ok",
+            }
+            self.wfile.write(f"{replies.get(line[:4].upper(), '250 ok')}\r\n".encode())
+            if line.upper() == "DATA":
+                lines = list(iter(self.rfile.readline, b".\r\n"))
+                self.mails.append(message_from_bytes(b"".join(lines), policy=default))
+                self.wfile.write(b"250 ok\r\n")
+
+
+@pytest.fixture
+def smtp(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[type[Smtp], int]]:
+    handler = type("Kept", (Smtp,), {"commands": [], "mails": [], "context": None})
+    monkeypatch.setenv("SMTP_PASSWORD", "a secret")
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        server.handle_error = lambda *_: None  # type: ignore[method-assign] # a client that did not trust it
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield handler, server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def mailing(port: int, **more: Any) -> AccessSettings:
+    mail = {"host": "localhost", "port": port, "sender": "leadline@example.org", "user": "leadline"} | more
+    return AccessSettings.model_validate({"mail": mail})
+
+
+def test_mail_goes_to_the_address_of_the_user_and_to_no_other(
+    tmp_path: Path, smtp: tuple[type[Smtp], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kept, port), authority = smtp, trustme.CA()
+    kept.context, trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
+    authority.issue_cert("localhost").configure_cert(kept.context)
+    authority.configure_trust(trusted)
+    monkeypatch.setattr(notifications, "default_certificates", lambda: trusted)
+    with running(tmp_path, "alice", "bob", access=mailing(port, security="tls")) as served:
+        with closing(Store(tmp_path / "runs")) as store:
+            store.set_address("alice", "alice@example.org")
+        http = served.client("alice")
+        run = order(http, mail=True)
+        until(lambda: kept.mails)
+        [mail] = kept.mails
+        assert (mail["To"], mail["From"]) == ("alice@example.org", "leadline@example.org")
+        assert str(mail["Subject"]).startswith("Your question is complete: How deep")
+        assert mail.get_content().split() == [*QUESTION.split(), f"/runs/{run}"]
+        assert "AUTH PLAIN " + base64.b64encode(b"\0leadline\0a secret").decode() in kept.commands
+        for user, body, status in (("alice", {"mail": "eve@example.org"}, 422), ("bob", {"mail": True}, 403)):
+            assert served.client(user).post("/v1/runs", json={"question": QUESTION} | body).status_code == status
+        assert "alice@example.org" in http.get("/").text
+
+
+def test_no_password_is_sent_to_a_server_without_starttls(
+    tmp_path: Path, smtp: tuple[type[Smtp], int], caplog: pytest.LogCaptureFixture
+) -> None:
+    kept, port = smtp
+    with running(tmp_path, "alice", access=mailing(port)) as served:
+        with closing(Store(tmp_path / "runs")) as store:
+            store.set_address("alice", "alice@example.org")
+        order(served.client("alice"), mail=True)
+        until(lambda: "mail failed" in caplog.text)
+    assert {command[:4].upper() for command in kept.commands} <= {"EHLO", "QUIT", "RSET"}
+
+
+def test_settings_of_mail_that_cannot_work_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "access.toml"
+    file.write_text('[mail]\nhost = "mail.example"\nsender = "leadline@example.org"\nuser = "leadline"\n')
+    monkeypatch.delenv("SMTP_PASSWORD", raising=False)
+    with pytest.raises(UsageError, match="--url"):
+        read_access(file, "")
+    with pytest.raises(UsageError, match="SMTP_PASSWORD"):
+        read_access(file, "https://research.example")
+    with closing(Store(tmp_path / "runs")) as store:
+        for address in ("", "ada", "ada@example.org\nBcc: eve@example.org", "Ada <ada@example.org>", "a@b,c@d"):
+            with pytest.raises(UsageError):
+                store.set_address("ada", address)
+        assert store.address("ada") == ""

@@ -131,6 +131,7 @@ def new_run(form: Form) -> NewRun:
         documents={"none": [], "some": form.get("document", [])}.get(first(form, "documents")),
         web="sources" not in form or "web" in form,
         webhook=first(form, "webhook").strip(),
+        mail="mail" in form,
     )
 
 
