@@ -234,15 +234,19 @@ class App:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         await self.service.active.refresh()
-        following = asyncio.create_task(self.service.active.follow(), name="queue")
+        tasks = {
+            asyncio.create_task(self.service.active.follow(), name="queue"),
+            asyncio.create_task(self.service.notifications.follow(), name="notifications"),
+        }
         try:
             yield
         finally:
             self.service.closing.set()
             await self._mcp.close()
             await self._pages.close()
-            following.cancel()
-            await asyncio.wait({following})
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     def _route(self, endpoint: Endpoint) -> Route:
         return Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])

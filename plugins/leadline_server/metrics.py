@@ -22,6 +22,7 @@ from leadline_server.prometheus import (
     HTTP_REQUESTS,
     HTTP_SECONDS,
     LAST_SUCCESS,
+    NOTIFICATIONS,
     RUN_METRICS,
     SERVER_METRICS,
     Metric,
@@ -63,6 +64,10 @@ class ServerMetrics:
         self._metrics.series(HTTP_REQUESTS, method, route, status).inc()
         if seconds is not None:
             self._metrics.series(HTTP_SECONDS, method, route).observe(seconds)
+
+    def add_notification(self, outcome: str) -> None:
+        """Count a notification that was `sent`, or `failed` for good."""
+        self._metrics.series(NOTIFICATIONS, outcome).inc()
 
     async def add_run(self, client: Client, info: RunInfo, principal: str | None) -> None:
         """Count a run that has ended, without what was counted when it ended before."""

@@ -88,10 +88,13 @@ WORKERS = Metric("leadline_workers", "Gauge", "Workers that are alive.")
 DISK_BYTES = Metric("leadline_disk_bytes", "Gauge", "Size of the disk of the runs.")
 DISK_FREE = Metric("leadline_disk_free_bytes", "Gauge", "Free bytes on the disk of the runs.")
 BUILD = Metric("leadline_build_info", "Gauge", "1, with the version of the server.", ("version",))
+NOTIFICATIONS = Metric(
+    "leadline_notifications", "Counter", "Webhooks and mail that were sent or given up.", ("outcome",)
+)
 # Of a server, beside those of its runs.
 SERVER_METRICS = (
     *(HTTP_REQUESTS, HTTP_SECONDS, STREAMS_OPEN, RUNS_ACTIVE, QUEUE_DEPTH, QUEUE_AGE, QUEUE_UP, WORKERS),
-    *(DISK_BYTES, DISK_FREE, BUILD),
+    *(DISK_BYTES, DISK_FREE, BUILD, NOTIFICATIONS),
 )
 
 

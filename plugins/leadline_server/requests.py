@@ -81,6 +81,10 @@ class NewRun(RequestBody):
     """Documents to search, by id, name or folder: all without this field, none if it is empty."""
     web: bool = True
     """Whether the web is searched, as far as the server searches it."""
+    webhook: Words = ""
+    """The address that gets a signed POST when the run ends or waits for an answer, if the operator allows webhooks."""
+    mail: bool = False
+    """Whether the user gets mail then, at the address that the operator or the login gave."""
 
 
 class NewAnswer(RequestBody):

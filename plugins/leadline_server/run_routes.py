@@ -99,7 +99,9 @@ class RunRoutes:
         body = await read(request, NewRun, self._body)
         key = request.headers.get("idempotency-key")
         run_id = await self._service.order(body, principal_of(request), key)
-        return await self._accepted(run_id, principal_of(request))
+        accepted = await self._accepted(run_id, principal_of(request))
+        secret = self._service.notifications.secret(principal_of(request)) if body.webhook else ""
+        return accepted.model_copy(update={"webhook_secret": secret})
 
     async def _accepted(self, run_id: str, principal: str | None) -> Accepted:
         """Return what a client is told of a run that it ordered, now or before."""

@@ -36,6 +36,7 @@ from leadline_server.documents import Documents
 from leadline_server.evidence import evidence_view
 from leadline_server.limits import Limits, Rate, Slots
 from leadline_server.metrics import ServerMetrics
+from leadline_server.notifications import Notifications
 from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem, no_such_run, too_many
 from leadline_server.queue import Full, Queue, QueuedRun, Taken
@@ -108,6 +109,7 @@ class Service:
         self.pipelines = Pipelines(self.client)
         self.documents = Documents(self.client)
         self.active.when_ended = self._count
+        self.notifications = Notifications(self.active, self.metrics, self.view, self.access, self.url, self.store.key)
         self._reports: OrderedDict[Path, tuple[tuple[int, ...], Report]] = OrderedDict()
         self._reading: WeakValueDictionary[Path, asyncio.Lock] = WeakValueDictionary()
 
@@ -126,6 +128,7 @@ class Service:
         `Client.order`.
         """
         self.check_disk()
+        notify = self.notifications.targets(body, self.store.address(principal))
         if key is not None and not 0 < len(key) <= _MAX_KEY:
             raise Problem(422, "invalid_request", f"Idempotency-Key: 1 to {_MAX_KEY} characters")
         changed = overrides(body, self.client.plugins.settings, self.models(SENDER.get()))
@@ -147,7 +150,8 @@ class Service:
         digest = hashlib.sha256(body.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
         try:
             quota = replace(self.limits.quota, runs=limit)
-            await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, quota=quota)
+            put = partial(self.queue.put, order, principal, repeat=(key, digest), quota=quota, notify=notify)
+            await asyncio.to_thread(put)
         except Taken as taken:
             if not taken.same:
                 raise Problem(
@@ -514,6 +518,8 @@ class Service:
         if role is None:
             reason = "none of your groups has a role on this server"
             raise role_refused(self.store, Identity(known.user, "reader"), reason, "login")
+        with suppress(UsageError):  # one that is none
+            await asyncio.to_thread(self.store.set_address, known.user, known.address)
         now = time.time()
         session = await self._begin_session(Token("", known.user, role, now, 0, now, b""), request)
         self.store.audit.write("logged in", known.user, by="oidc", role=role)

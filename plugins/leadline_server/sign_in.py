@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import ipaddress
 import logging
+import os
 import secrets
 import time
 import tomllib
@@ -41,6 +42,8 @@ from leadline_server.store import Role
 
 log = logging.getLogger("leadline.server")
 CALLBACK = "/login/callback"
+# The environment variable with the password of [mail]. Those with the prefix LEADLINE_ are settings.
+PASSWORD = "SMTP_PASSWORD"  # noqa: S105 - its name
 # Everybody who logs in, whatever the groups.
 EVERYBODY = "*"
 _RANKS: tuple[Role, ...] = ("admin", "user", "reader")
@@ -143,6 +146,29 @@ class ModelSettings(_Table):
         return self.users.get(principal or "", self.roles.get(role, ()))
 
 
+class WebhookSettings(_Table):
+    """Webhooks that orders may name. `allow` opens other ports and local networks, as that of the fetcher `web`."""
+
+    allow: Names = ()
+
+
+class MailSettings(_Table):
+    """The SMTP server that takes mail for users, and who sends it. The password of `user` is in the environment."""
+
+    host: str
+    sender: str
+    port: int = Field(587, ge=1, le=65_535)
+    security: Literal["starttls", "tls", "none"] = "starttls"
+    user: str = ""
+
+    @property
+    def password(self) -> str:
+        """The password of the user. Raises `UsageError`."""
+        if self.user and not os.environ.get(PASSWORD):
+            raise UsageError(f"[mail] user is {self.user}: set the password in {PASSWORD}")
+        return os.environ.get(PASSWORD, "")
+
+
 class AccessSettings(_Table):
     """The file of `--access`."""
 
@@ -151,6 +177,8 @@ class AccessSettings(_Table):
     sessions: SessionSettings = SessionSettings()
     roles: RoleSettings = RoleSettings()
     models: ModelSettings = ModelSettings()
+    webhooks: WebhookSettings | None = None
+    mail: MailSettings | None = None
     _path: Path = PrivateAttr(Path("--access"))
 
     @model_validator(mode="after")
@@ -195,6 +223,10 @@ def read_access(path: Path, url: str) -> AccessSettings:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--access: cannot read {path}: {reason}") from None
+    for name in ("webhooks", "mail"):
+        if getattr(settings, name) and not url:
+            raise UsageError(f"{path}: [{name}] needs --url, the address that its messages link to")
+    _ = settings.mail and settings.mail.password
     if settings.oidc:
         if find_spec("joserfc") is None:
             raise UsageError(f"{path}: [oidc] needs joserfc: leadline plugins install 'leadline[oidc]'")
@@ -222,6 +254,8 @@ _TABLES: Mapping[str, type[_Table]] = {
     "sessions": SessionSettings,
     "roles": RoleSettings,
     "models": ModelSettings,
+    "webhooks": WebhookSettings,
+    "mail": MailSettings,
 }
 
 
@@ -257,11 +291,12 @@ class _Login:
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Who logged in, and where the browser wanted to go."""
+    """Who logged in, where the browser wanted to go, and the address for mail that the provider has verified."""
 
     user: str
     groups: frozenset[str]
     target: str
+    address: str
 
 
 class Provider:
@@ -312,18 +347,20 @@ class Provider:
             raise refused(f"the provider said {reply.get('error', 'nothing')[:60]!r}")
         tokens = await self._tokens(about, reply["code"], login.verifier)
         claims = await self._claims(str(tokens.get("id_token", "")), login.nonce)
-        wanted = {self._settings.user, self._settings.groups}
+        wanted = {self._settings.user, self._settings.groups, *({"email"} & {*self._settings.scopes})}
         if not wanted <= claims.keys() and "userinfo_endpoint" in about:
             headers = {"Authorization": f"Bearer {tokens.get('access_token', '')}"}
             info = await self._ask("GET", about["userinfo_endpoint"], headers=headers)
             if info.get("sub") != claims["sub"]:
                 raise refused("the provider told about another user")
             claims = {**info, **claims}
-        if self._settings.user == "email" and claims.get("email_verified") is not True:
+        is_verified = claims.get("email_verified") is True
+        if self._settings.user == "email" and not is_verified:
             raise refused("the provider has not verified the address")
         groups = claims.get(self._settings.groups) or ()
         groups = [groups] if isinstance(groups, str) else groups
-        return SignedIn(check_name(claims.get(self._settings.user)), frozenset(map(str, groups)), login.target)
+        user, address = check_name(claims.get(self._settings.user)), str(claims.get("email", "")) if is_verified else ""
+        return SignedIn(user, frozenset(map(str, groups)), login.target, address)
 
     async def _tokens(self, about: dict[str, Any], code: str, verifier: str) -> dict[str, Any]:
         data = {

@@ -10,12 +10,14 @@ import fcntl
 import hashlib
 import hmac
 import os
+import re
 import secrets
 import sqlite3
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +27,8 @@ from leadline_server.logs import Audit
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
-_VERSION = 5
+_KEY = ".server.key"
+_VERSION = 6
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tokens (
     name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL,
@@ -41,6 +44,7 @@ CREATE TABLE IF NOT EXISTS shares (
     hash BLOB PRIMARY KEY, run_id TEXT NOT NULL, principal TEXT NOT NULL, audience TEXT NOT NULL, created REAL NOT NULL,
     expires REAL NOT NULL, UNIQUE (run_id, principal)
 );
+CREATE TABLE IF NOT EXISTS mail (principal TEXT PRIMARY KEY, address TEXT NOT NULL);
 """
 _COLUMNS = "name, principal, scope, created, expires, used, hash"
 # Seconds after which the use of a token is noted again.
@@ -52,6 +56,7 @@ _END_OLD = "DELETE FROM sessions WHERE created < ? OR used < ?"
 TOKEN_PREFIX = "leadline_"  # noqa: S105 - no secret
 # Begins every secret of a link, which is part of an address: so logs can leave it out.
 SHARE_PREFIX = "share_"
+_ADDRESS = re.compile(r"[^\s@<>,;:\"\x00-\x1f\x7f]{1,64}@[A-Za-z0-9.-]{1,189}")
 Audience = Literal["team", "anyone"]
 Role = Literal["admin", "user", "reader", "metrics"]
 
@@ -132,6 +137,13 @@ class Store:
                 f"another server uses the folder of runs {self._folder}; end it, or name another one with --folder"
             ) from None
         self._server_lock = fd
+
+    def key(self) -> bytes:
+        """Return the key of this folder's server, from which the secrets of its webhooks are derived."""
+        path = private_file(self._folder / _KEY)
+        if not path.stat().st_size:
+            path.write_bytes(secrets.token_bytes(32))
+        return path.read_bytes()
 
     def _write(self, statement: str, *values: object) -> int:
         with self._lock:
@@ -218,6 +230,17 @@ class Store:
         """Return who is logged in, and when the last request came."""
         return dict(self._reader.execute("SELECT principal, MAX(used) FROM sessions GROUP BY principal").fetchall())
 
+    def set_address(self, principal: str, address: str) -> None:
+        """Keep the address to which a user gets mail. Raises `UsageError` for what is none."""
+        if parseaddr(address)[1] != address or not _ADDRESS.fullmatch(address):
+            raise UsageError(f"{address!r} is no address for mail, such as ada@example.org")
+        self._write("INSERT OR REPLACE INTO mail VALUES (?, ?)", principal, address)
+
+    def address(self, principal: str | None) -> str:
+        """Return the address to which a user gets mail; empty if none is known."""
+        rows = self._reader.execute("SELECT address FROM mail WHERE principal = ?", (principal or "",)).fetchall()
+        return str(rows[0][0]) if rows else ""
+
     # --- shared reports --------------------------------------------------------------------------------------------
 
     def share(self, run_id: str, principal: str | None, audience: Audience, days: int = 0) -> str:
@@ -251,8 +274,8 @@ class Store:
         return [Share(*row) for row in self._reader.execute(statement, (time.time(), *values)).fetchall()]
 
     def remove_user(self, principal: str) -> None:
-        """Remove all tokens, sessions and links of a user."""
-        for table in ("tokens", "sessions", "shares"):
+        """Remove all tokens, sessions and links of a user, and the address for mail."""
+        for table in ("tokens", "sessions", "shares", "mail"):
             self._write(f"DELETE FROM {table} WHERE principal = ?", principal)  # noqa: S608
 
     def end_session(self, secret: str) -> None:

@@ -50,6 +50,8 @@ async def export(user: str, client: Client, store: Store, queue: Queue, into: Pa
         "tokens.json": [{key: value for key, value in token.items() if key != "hash"} for token in tokens],
         "documents.json": listed.model_dump(mode="json"),
         "orders.json": [asdict(run) for run in queue.orders(user)],
+        "mail.json": store.address(user),
+        "notifications.json": queue.targets(user),
         "usage.json": [asdict(item) for item in queue.spent("") if item.principal == user],
         "audit.json": [json.loads(line) for line in store.audit.records(user)],
     }

@@ -34,12 +34,14 @@ class Accepted(Record):
     """An order that was accepted: its run is found under this id from now on.
 
     `place`: at most so many runs of all users begin before it; null if it does not wait. `id` is `run_id`.
+    `webhook_secret`: verifies what a webhook gets, and is the same for all orders of a user; empty without one.
     """
 
     run_id: str
     id: str
     status: str
     place: int | None = None
+    webhook_secret: str = ""
     links: Links
 
 

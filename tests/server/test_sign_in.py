@@ -165,6 +165,26 @@ def test_new_keys_of_the_provider_are_read(tmp_path: Path) -> None:
         assert server.client().get("/login/start").status_code in (303, 502)
 
 
+@pytest.mark.parametrize(("is_verified", "address"), [(True, "ada@example.org"), (False, ""), (None, "")])
+async def test_the_provider_tells_the_address_for_mail_only_if_it_has_verified_it(
+    is_verified: object, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def told(self: Provider, *_: object) -> Any:
+        return {"sub": "ada", "groups": [], "email": "ada@example.org", "email_verified": is_verified}
+
+    async def discovered(self: Provider) -> Any:
+        return {"authorization_endpoint": ISSUER}, None, False
+
+    for name, function in (("_tokens", told), ("_claims", told), ("_discover", discovered)):
+        monkeypatch.setattr(Provider, name, function)
+    settings = OidcSettings(issuer=ISSUER, client_id="leadline", scopes=("openid", "email"))
+    provider = Provider(settings, "https://research.example")
+    target, secret = await provider.begin("/")
+    state = parse_qs(urlsplit(target).query)["state"][0]
+    known = await provider.finish([("state", state), ("code", "c"), ("iss", ISSUER)], secret)
+    assert (known.user, known.address) == ("ada", address)
+
+
 # --- statements of a provider ----------------------------------------------------------------------------------------
 
 ISSUER = "https://id.example"

@@ -82,6 +82,7 @@ def arguments(parser: ArgumentParser) -> None:
     add.add_argument("name", metavar="NAME", help="name of the token, and of the user for whom it acts")
     add.add_argument("--principal", default="", metavar="ID", help="user for whom it acts (default: NAME)")
     add.add_argument("--days", type=count, default=0, metavar="N", help="days until it expires (default: never)")
+    add.add_argument("--mail", default="", metavar="ADDRESS", help="where the user may get mail: see operate.md")
     add.add_argument(
         "--role",
         choices=("admin", "user", "reader", "metrics"),
@@ -165,6 +166,8 @@ def add_token(args: Namespace) -> int:
     if not args.name.isprintable() or not args.name.strip():
         raise UsageError("the name of a token is one or more printable characters")
     with _store(args) as store:
+        if args.mail:
+            store.set_address(args.principal or args.name, args.mail)
         token = store.add_token(args.name, args.principal or args.name, args.role, args.days)
     write(token)
     say("Keep it: it is not stored, and cannot be shown again.")

@@ -130,6 +130,8 @@ def new_run(form: Form) -> NewRun:
         follows=first(form, "follows"),
         documents={"none": [], "some": form.get("document", [])}.get(first(form, "documents")),
         web="sources" not in form or "web" in form,
+        webhook=first(form, "webhook").strip(),
+        mail="mail" in form,
     )
 
 

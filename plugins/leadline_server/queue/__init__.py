@@ -8,6 +8,7 @@ here needs the packages of the server.
 from leadline_server.queue.records import (
     Claim,
     Full,
+    Notification,
     QueuedRun,
     QueueUnavailable,
     Quota,
@@ -21,6 +22,7 @@ from leadline_server.queue.sql import Queue, open_queue
 __all__ = [
     "Claim",
     "Full",
+    "Notification",
     "Queue",
     "QueueUnavailable",
     "QueuedRun",

@@ -31,6 +31,9 @@ TABLES = (
         run_id TEXT NOT NULL, day TEXT NOT NULL, model TEXT NOT NULL, principal TEXT NOT NULL, tokens BIGINT NOT NULL,
         cost DOUBLE PRECISION NOT NULL, PRIMARY KEY (run_id, day, model))""",
     "CREATE INDEX IF NOT EXISTS leadline_spent ON leadline_usage (principal, day)",
+    """CREATE TABLE IF NOT EXISTS leadline_notifications (
+        run_id TEXT NOT NULL, target TEXT NOT NULL, principal TEXT NOT NULL, event TEXT NOT NULL,
+        attempts INTEGER NOT NULL, due DOUBLE PRECISION, PRIMARY KEY (run_id, target))""",
     """CREATE TABLE IF NOT EXISTS leadline_queue (
         version INTEGER NOT NULL, folder TEXT NOT NULL, changes BIGINT NOT NULL)""",
 )

@@ -136,6 +136,17 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Notification:
+    """A message to `target` that a run has ended or waits for an answer; `event` distinguishes those of one run."""
+
+    run_id: str
+    principal: str | None
+    target: str
+    event: str
+    attempts: int = 0
+
+
+@dataclass(frozen=True)
 class Worker:
     """A worker in the queue: its process (see `processes`), and a number that each of its beats increases."""
 

@@ -21,7 +21,7 @@ from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
 from leadline_server.queue.database import TABLES, VERSION, Cursor, Database
-from leadline_server.queue.records import Claim, Full, QueuedRun, Quota, Replaced, Spent, Taken, Worker
+from leadline_server.queue.records import Claim, Full, Notification, QueuedRun, Quota, Replaced, Spent, Taken, Worker
 
 T = TypeVar("T")
 # Seconds after which a share that was not renewed is free.
@@ -131,17 +131,21 @@ class Queue:
         order: Order,
         principal: str | None,
         *,
-        key: str | None = None,
-        digest: str = "",
+        repeat: tuple[str | None, str] = (None, ""),
         quota: Quota | None = None,
         priority: int = 0,
+        notify: Sequence[str] = (),
     ) -> None:
-        """Accept an order for good. `key` and `digest` recognize the repetition of a request.
+        """Accept an order for good.
+
+        `repeat` recognizes the repetition of a request: the key that the principal chose for it, and a digest of it.
+        `notify` are the targets of its notifications.
 
         Orders of a higher priority are taken first. Raises `Taken` if the principal has used the key, and `Full` if it
         has as many active runs as it may have, or has spent its quota.
         """
         now, who, content = self._clock(), principal or "", order.model_dump_json()
+        key, digest = repeat
 
         def work(cursor: Cursor) -> None:
             if cursor.rows("SELECT 1 FROM leadline_orders WHERE run_id = ?", order.run_id):
@@ -157,6 +161,8 @@ class Queue:
                 "VALUES (?, ?, ?, ?, ?, 'waiting', ?, '', 0, 0, 0, 0, ?, ?, 0, '', '')",
                 *(order.run_id, who, content, key, digest, priority, now, now),
             )
+            for target in notify:
+                cursor("INSERT INTO leadline_notifications VALUES (?, ?, ?, '', 0, 0)", order.run_id, target, who)
 
         self._database.write(work, lasting=True)
 
@@ -276,7 +282,7 @@ class Queue:
         def work(cursor: Cursor) -> bool:
             if cursor.rows("SELECT 1 FROM leadline_orders WHERE principal = ? AND state <> 'ended'", principal):
                 return False
-            for table in ("leadline_orders", "leadline_turns", "leadline_usage"):
+            for table in ("leadline_orders", "leadline_turns", "leadline_usage", "leadline_notifications"):
                 cursor(f"DELETE FROM {table} WHERE principal = ?", principal)  # noqa: S608
             return True
 
@@ -284,13 +290,18 @@ class Queue:
 
     def forget(self, run_id: str) -> None:
         """Remove the order of a deleted run."""
-        statement = "DELETE FROM leadline_orders WHERE run_id = ? AND state = 'ended'"
-        self._database.write(lambda cursor: cursor(statement, run_id), lasting=True)
+        self._forget("run_id = ?", run_id)
 
     def forget_ended(self, when: float) -> None:
         """Remove the orders that have ended and were made before a time."""
-        statement = "DELETE FROM leadline_orders WHERE state = 'ended' AND ordered < ?"
-        self._database.write(lambda cursor: cursor(statement, when), lasting=True)
+        self._forget("ordered < ?", when)
+
+    def _forget(self, condition: str, value: object) -> None:
+        def work(cursor: Cursor) -> None:
+            cursor(f"DELETE FROM leadline_orders WHERE state = 'ended' AND {condition}", value)  # noqa: S608
+            cursor("DELETE FROM leadline_notifications WHERE run_id NOT IN (SELECT run_id FROM leadline_orders)")
+
+        self._database.write(work, lasting=True)
 
     def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
         statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ? AND principal = ?"  # noqa: S608
@@ -301,6 +312,37 @@ class Queue:
         """Return the orders that wait or are worked on, the newest first."""
         statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE state <> 'ended' ORDER BY created DESC, run_id"  # noqa: S608
         return [_run(row) for row in self._database.read(statement)]
+
+    # --- notifications -----------------------------------------------------------------------------------------------
+
+    def notifications(self) -> list[Notification]:
+        """Return those that are due; which runs wait for an answer, and which for a worker, their folders tell."""
+        columns = "run_id, principal, target, CAST(epoch AS TEXT) || status AS now, event, attempts"
+        statement = (
+            f"SELECT {columns} FROM leadline_notifications JOIN leadline_orders USING (run_id, principal) "  # noqa: S608
+            "WHERE (state = 'ended' OR (state = 'waiting' AND begun = 1)) "
+            "AND (event <> CAST(epoch AS TEXT) || status OR due <= ?) ORDER BY due"
+        )
+        rows = self._database.read(statement, self._clock())
+        return [
+            Notification(run_id, who or None, target, now, attempts if event == now else 0)
+            for run_id, who, target, now, event, attempts in rows
+        ]
+
+    def notified(self, sent: Notification, pause: float | None = None) -> None:
+        """Note an attempt: the next one is after so many seconds, or there is none."""
+        due = None if pause is None else self._clock() + pause
+        statement = "UPDATE leadline_notifications SET event = ?, attempts = ?, due = ? WHERE run_id = ? AND target = ?"
+        values = (sent.event, sent.attempts + 1, due, sent.run_id, sent.target)
+        self._database.write(lambda cursor: cursor(statement, *values), lasting=True, silent=True)
+
+    def targets(self, principal: str) -> dict[str, list[str]]:
+        """Return where the notifications of a principal go, by run id."""
+        targets: dict[str, list[str]] = {}
+        statement = "SELECT run_id, target FROM leadline_notifications WHERE principal = ? ORDER BY run_id, target"
+        for run_id, target in self._database.read(statement, principal):
+            targets.setdefault(run_id, []).append(target)
+        return targets
 
     # --- usage -------------------------------------------------------------------------------------------------------
 

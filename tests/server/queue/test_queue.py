@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -75,15 +76,42 @@ def test_many_workers_claim_every_order_once(queue: Queue) -> None:
     assert sorted(claimed) == sorted(runs)
 
 
+def test_a_notification_is_due_when_its_run_ends_or_waits_and_its_attempts_are_kept(queue: Queue) -> None:
+    order = an_order()
+    queue.put(order, "alice", notify=["https://hooks.example/"])
+    assert queue.notifications() == []
+    claim = queue.claim("w")
+    assert claim
+    assert queue.notifications() == []
+    queue.later(claim, 100)
+    [first] = queue.notifications()
+    assert (first.run_id, first.principal, first.target) == (order.run_id, "alice", "https://hooks.example/")
+    queue.notified(first, 0.0)
+    [again] = queue.notifications()
+    assert again == replace(first, attempts=1)
+    queue.notified(again, 100.0)
+    assert queue.notifications() == []
+    assert queue.withdraw(order.run_id, "alice", "no")
+    [ended] = queue.notifications()
+    assert (ended.event != first.event, ended.attempts) == (True, 0)
+    queue.notified(ended)
+    assert (queue.notifications(), queue.targets("alice")) == ([], {order.run_id: ["https://hooks.example/"]})
+    queue.reopen(order.run_id, "alice")
+    assert queue.notifications() == []
+    queue.withdraw(order.run_id, "alice", "no")
+    queue.forget(order.run_id)
+    assert queue.targets("alice") == {}
+
+
 def test_a_key_stands_for_one_order_of_its_principal(queue: Queue) -> None:
     first = an_order()
-    queue.put(first, "alice", key="k", digest="d")
-    queue.put(first, "alice", key="k", digest="d")  # repeated after a lost connection
+    queue.put(first, "alice", repeat=("k", "d"))
+    queue.put(first, "alice", repeat=("k", "d"))  # repeated after a lost connection
     for digest, same in (("d", True), ("e", False)):
         with pytest.raises(Taken) as taken:
-            queue.put(an_order(), "alice", key="k", digest=digest)
+            queue.put(an_order(), "alice", repeat=("k", digest))
         assert (taken.value.run_id, taken.value.same) == (first.run_id, same)
-    queue.put(an_order(), "bob", key="k", digest="d")
+    queue.put(an_order(), "bob", repeat=("k", "d"))
     assert len(queue.active()) == 2
 
 
