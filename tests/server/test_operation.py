@@ -89,7 +89,7 @@ def test_metrics_have_the_process_the_version_and_the_time_of_requests(http: htt
     text = http.get("/metrics").text
     for pattern in (
         r"process_resident_memory_bytes [\d.e+]+",
-        r'leadline_build_info\{version="[\d.]+\w*"\} 1.0',
+        r'leadline_build_info\{version="[\w.+]+"\} 1.0',
         r'leadline_http_request_seconds_count\{method="GET",route="/v1/runs"\} \d+\.0',
     ):
         assert re.search(f"^{pattern}$", text, re.MULTILINE), pattern
