@@ -113,7 +113,11 @@ def make_client(**options: Any) -> AsyncClient:
     """
     import httpx
 
-    headers = {"User-Agent": _user_agent()} | dict(options.pop("headers", None) or {})
+    headers = {"User-Agent": _user_agent(), "Accept-Encoding": "gzip, deflate"} | dict(
+        options.pop("headers", None) or {}
+    )
+    hooks = options.pop("event_hooks", None) or {}
+    options["event_hooks"] = {**hooks, "response": [_check_encoding, *hooks.get("response", ())]}
     if "transport" not in options:
         options.setdefault("limits", httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS))
         if not options.get("http2"):  # HTTP/2 is negotiated by a context of its own
@@ -122,6 +126,16 @@ def make_client(**options: Any) -> AsyncClient:
             names = ("verify", "cert", "http1", "http2", "limits", "trust_env")
             options["transport"] = _transport_by_environment(**{key: options[key] for key in names if key in options})
     return httpx.AsyncClient(headers=headers, **options)
+
+
+async def _check_encoding(response: Response) -> None:
+    """Raise `BadReply` for an answer packed twice, or not as asked for: 2 KB of it could unpack to gigabytes."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    asked = response.request.headers.get("accept-encoding", "")
+    if encoding not in ("", "identity", *re.split(r"[\s,;]+", asked)):
+        raise BadReply(
+            f"{response.request.url.host}: the answer is packed as {one_line(encoding[:40])}, not as {asked}"
+        )
 
 
 # --- errors of HTTP services ------------------------------------------------------------------------------------------

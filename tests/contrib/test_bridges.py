@@ -51,6 +51,7 @@ async def test_texts_of_a_web_page_are_one_hit_and_those_of_a_file_have_addresse
     assert [hit.url.partition("#")[0] for hit in hits] == ["lengths.md", "lengths.md", "https://a.example/"]
     assert len({hit.url for hit in hits}) == 3
     assert hits[2].text == "A league is three miles.\n\nA knot is a speed."
+    assert langchain.Retriever.of(Index()).hits([("A knot \ud800", {})], 1)  # as parsers of PDF write
 
 
 async def test_an_object_of_a_program_is_used_as_it_is_with_names_of_its_own() -> None:

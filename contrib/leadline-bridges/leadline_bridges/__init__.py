@@ -85,7 +85,7 @@ class Bridge:
         for text, data in documents:
             about = {key: self._value(data, key) for key in NAMES}
             if not about["url"].startswith(("https://", "http://")):  # several texts of a file are read
-                about["url"] = f"{about['url'] or self.name}#{sha256(text.encode()).hexdigest()[:8]}"
+                about["url"] = f"{about['url'] or self.name}#{sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}"
             about["title"] = about["title"] or text.strip().partition("\n")[0][:80]
             page = hits.setdefault(key := canonical(about["url"]), hit(**about, text=text))
             if page.text != text:

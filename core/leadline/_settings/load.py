@@ -211,7 +211,8 @@ def load_settings(
     sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, unread)
     core = _with_documents(core, defaults.documents, sections) if given.docs else core
     distributions = stored.plugins if stored else {}
-    selector = Selector(catalog, sections, defaults, distributions=distributions, has_docs=bool(given.docs))
+    is_trusted = partial(Review(sources, origins).is_trusted, sealed=bool(stored and stored.sealed))
+    selector = Selector(catalog, sections, defaults, distributions, bool(given.docs), is_trusted)
     selected = selector.select(core)
     if sandbox := selected.names["code.sandbox"]:  # a run asks for that of `auto` by its name
         core = core.model_copy(update={"code": core.code.model_copy(update={"sandbox": sandbox[0]})})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -21,7 +21,7 @@ from leadline._hosting.objects import OBJECT
 from leadline._settings.defaults import AutoOrder, Defaults
 from leadline._settings.pipelines import Steps, examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing, plain
-from leadline._settings.schema import USE
+from leadline._settings.schema import USE, KeyPath
 from leadline._settings.secrets import Secrets
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
@@ -114,7 +114,8 @@ class Selector:
     """Loads and checks the plugins of each selection.
 
     `distributions` are those that a stored run used, by KIND/NAME, where they are not Leadline's. Without the plugin of
-    the folders that an option names (`has_docs`), no run may start.
+    the folders that an option names (`has_docs`), no run may start. `is_trusted` returns whether a section may be acted
+    on already.
     """
 
     catalog: PluginCatalog
@@ -122,6 +123,7 @@ class Selector:
     defaults: Defaults
     distributions: Mapping[str, str]
     has_docs: bool = False
+    is_trusted: Callable[[PluginSettings, KeyPath], bool] = lambda *_: True
     _selected: Selected = field(default_factory=Selected, init=False)
     # The plugins that lack a package, or whose settings, or what these name, are at fault.
     _unfit: set[str] = field(default_factory=set, init=False)
@@ -521,7 +523,9 @@ class Selector:
             self._selected.unset |= {missing.variable} - {""}
             return str(missing)
         self.sections.refuse_unsendable(name, offer, settings)
-        reason = _obstacle(plugin, offer, settings, self._core)
+        # `ready` may contact, read or start what the section names.
+        trusted = self.is_trusted(settings, ("plugins", name))
+        reason = _obstacle(plugin, offer, settings, self._core) if trusted else ""
         if not reason:
             self._selected.settings[name] = settings
         elif not reason.startswith(str(plugin)):  # which is its fault, not that of its settings

@@ -189,6 +189,11 @@ class Review:
         new = [use for use in uses if use.section in needed and digests[use.section] not in known.get(use.section, ())]
         return UntrustedSettings(map(str, new), digests) if new else None
 
+    def is_trusted(self, model: BaseModel, above: KeyPath, *, sealed: bool) -> bool:
+        """Return whether a section may be acted on before all settings are read: none of its values needs consent."""
+        section = [(model, above)]
+        return not self.untrusted(section) and (sealed or not self.uses(section, Stored))
+
     def _beside_code(self) -> Iterator[Use]:
         """Yield the values that need consent in the sections of plugins that are files."""
         files = [use for use in code_of(self.origins) if use.path[0] == "plugins"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import threading
 from collections.abc import Mapping
@@ -11,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from leadline.commands.output import say
 from leadline.errors import UsageError
@@ -145,9 +146,9 @@ def content_of(schema: Json, text: str, *, files: bool = False) -> Json:
     """
     if text.lstrip().startswith("{"):
         try:
-            content: Json = json.loads(text)
+            content: Json = from_json(text, allow_inf_nan=False)
             return content
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:  # also for lone surrogates, which cannot be stored
             raise UsageError(f"the answer is not JSON: {error}") from None
     fields = _fields(schema)
     required = [field for field in fields if field.required]

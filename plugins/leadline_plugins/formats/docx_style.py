@@ -17,6 +17,7 @@ from docx.shared import Mm, Pt, RGBColor
 from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
+from leadline.errors import ConfigError
 from leadline.rendering import VERDICTS
 from leadline_plugins.formats.blocks import ems
 from leadline_plugins.wording.phrases import for_language, right_to_left
@@ -108,6 +109,7 @@ def styled(data: bytes, title: str, language: str, depth: int, own: Path, refere
     old_title = docx.Document(str(reference)).core_properties.title
     _add_styles(word.styles, docx.Document(str(own)).styles)
     _set_fonts(word.styles, language)
+    _detach(word, reference)
     fill_contents(word, depth)
     for table in word.tables:
         _set_table(table)
@@ -127,6 +129,21 @@ def styled(data: bytes, title: str, language: str, depth: int, own: Path, refere
     out = BytesIO()
     word.save(out)
     return out.getvalue()
+
+
+def _detach(word: Any, reference: Path) -> None:
+    """Remove the template that Word would load with the file. Raises `ConfigError` for anything else that it would."""
+    for part in word.part.package.iter_parts():
+        for name, relation in [*part.rels.items()]:
+            kind = relation.reltype.rpartition("/")[2]
+            if not relation.is_external or kind == "hyperlink":
+                continue
+            if kind != "attachedTemplate":
+                what = f"{part.partname} loads {relation.target_ref}: insert it into the file, not as a link"
+                raise ConfigError(f"plugins.docx.reference: {reference}: {what}")
+            del part.rels[name]
+            for element in part.element.findall(qn("w:attachedTemplate")):
+                part.element.remove(element)
 
 
 def _running(title: str) -> str:

@@ -16,11 +16,14 @@ from leadline.files import read_limited
 
 # Bytes of a file that a style sheet or a report holds.
 _LARGEST = 10_000_000
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_IMPORT = re.compile(r"@import\b[^;]*")
-_URL = re.compile(r"""url\(\s*(["']?)(?!data:|#)(.*?)\1\s*\)""")
-_DECLARATION = re.compile(r"[\w-]+\s*:([^;{}]*)(?=[;}])")
-_TEXT = re.compile(r"""url\([^)]*\)|"[^"]*"|'[^']*'""")
+# Endings of fonts and pictures whose type is not known everywhere.
+_EMBEDDED = (".woff2", ".woff", ".ttf", ".otf", ".webp")
+# The patterns read a text in one pass, however long: what one of them has passed is not read again.
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_IMPORT = re.compile(r"@import\b[^;]*", re.IGNORECASE)
+_URL = re.compile(r"""url\(\s*+("[^"\n]*+"|'[^'\n]*+'|[^\s"'()]++)\s*+\)""", re.IGNORECASE)
+_DECLARATION = re.compile(r"(?<![\w-])[\w-]++\s*+:([^;{}]*+)({?)")
+_TEXT = re.compile(r"""url\([^()]*\)|"[^"]*"|'[^']*'""", re.IGNORECASE)
 _DIGITS = r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})"
 _COLOUR = re.compile(rf"#(?!{_DIGITS}(?![\w-]))[\w-]*", re.IGNORECASE)
 _TYPST_COLOUR = re.compile(rf"""rgb\("(?!#?{_DIGITS}")[^"]*"\)""", re.IGNORECASE)
@@ -61,19 +64,25 @@ def style_sheet(path: Path) -> str:
     error = partial(_error, "html.css", path, css)
 
     def data(match: re.Match[str]) -> str:
-        name = match[2].strip()
+        name = match[1].strip("\"'")
+        if name.startswith(("data:", "#")):
+            return match[0]
         try:
-            content = read_limited(path.parent / name, _LARGEST)
-        except OSError as reason:
-            what = f"{name} cannot be read: {reason.strerror or reason}; name a file relative to the style sheet"
+            file = (path.parent / name).resolve()
+            content = read_limited(file, _LARGEST)
+        except (OSError, RuntimeError) as reason:
+            why = getattr(reason, "strerror", None) or reason
+            what = f"{name} cannot be read: {why}; name a file relative to the style sheet"
             raise error(match.start(), what) from None
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        if not kind.startswith("image/") and file.suffix not in _EMBEDDED:
+            raise error(match.start(), f"{name} is no picture or font")
         return f'url("data:{kind};base64,{b64encode(content).decode()}")'
 
     if match := _IMPORT.search(css):
         raise error(match.start(), f"{match[0]} would load a file: write its rules into the style sheet")
     for declaration in _DECLARATION.finditer(css):
-        if wrong := _COLOUR.search(_TEXT.sub("", declaration[1])):
+        if not declaration[2] and (wrong := _COLOUR.search(_TEXT.sub("", declaration[1]))):
             raise error(declaration.start(), _NO_COLOUR.format(wrong[0]))
     return _URL.sub(data, css).replace("</", "<\\/")
 

@@ -30,6 +30,15 @@ class Keyless(PluginSettings):
     token: SecretStr = SecretStr("")
 
 
+class Socket(PluginSettings):
+    authority = {"host": "a socket"}
+
+    host: str = ""
+
+
+contacted: list[str] = []
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -43,7 +52,10 @@ def load(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     (work / "docs" / "a.md").write_text("# Bridge\n")
     monkeypatch.chdir(work)
     found = search_provider("x", settings=Keyless)(lambda: cast("Any", None))
-    catalog = PluginCatalog.discover(extra=[plugin("ambient", found)])
+    contacts = search_provider("x", settings=Socket, ready=lambda it: contacted.append(it.host))
+    acting = contacts(lambda: cast("Any", None))
+    catalog = PluginCatalog.discover(extra=[plugin("ambient", found), plugin("acting", acting)])
+    contacted.clear()
 
     def run(*sets: str, toml: str = "", env: str = "", environ: Any = (), user: str = "", **more: Any) -> Loaded:
         (work / "leadline.toml").write_text(toml)
@@ -128,6 +140,20 @@ def test_trust_is_remembered_for_exactly_these_values_of_this_folder(load: Load,
     (tmp_path / "copy" / "leadline.toml").write_text(MODEL + BASE)
     with pytest.raises(UntrustedSettings):
         load(**gateway, cwd=tmp_path / "copy")
+
+
+def test_no_plugin_acts_on_a_value_before_the_consent(load: Load) -> None:
+    """`ready` of a sandbox asks the engine that a file names, and that of a format reads the files of a style sheet."""
+    found: dict[str, Any] = {"toml": '[search]\nengines = ["acting"]\n[plugins.acting]\nhost = "tcp://evil:2375"\n'}
+    with pytest.raises(UntrustedSettings, match=r"tcp://evil:2375.*a socket"):
+        load(**found)
+    assert load(**found, complete=False).untrusted is not None
+    stored = {"search": {"engines": ["acting"]}, "plugins": {"acting": {"host": "tcp://evil:2375"}}}
+    with pytest.raises(ConfigError, match="a run is no source of it"):
+        load(stored=stored)
+    assert contacted == []
+    assert load(**found, environ={"LEADLINE_TRUST": "1"}).plugins["acting"]
+    assert contacted == ["tcp://evil:2375"]
 
 
 def test_documents_outside_the_folder_go_to_no_address_of_the_folder(load: Load, tmp_path: Path) -> None:

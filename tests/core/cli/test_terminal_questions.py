@@ -115,5 +115,6 @@ def test_an_answer_in_words_has_the_type_of_its_field_and_reads_files_of_the_ter
     named = f"@{tmp_path / 'plan.txt'}"
     assert content_of(plan, named) == {"plan": named}
     assert content_of(plan, named, files=True) == {"plan": "Section: Depth"}
-    with pytest.raises(UsageError, match="not JSON"):
-        content_of(plan, '{"plan":' * 10_000)
+    for text in ('{"plan":' * 10_000, '{"plan": "\\ud800"}', '{"plan": NaN}'):
+        with pytest.raises(UsageError, match="not JSON"):
+            content_of(plan, text)

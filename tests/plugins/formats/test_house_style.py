@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from base64 import b64encode
 from collections.abc import Callable
 from hashlib import sha256
@@ -16,6 +17,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline.errors import ConfigError
 from leadline.records import Report
 from leadline.testing.context import FakeCall, fake_context
+from leadline_plugins.formats.house_style import style_sheet
 
 LOGO = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><circle cx="9" cy="9" r="9"/></svg>'
 CSS = """/* ours:
@@ -39,6 +41,7 @@ Styled = Callable[..., Any]
 def styled(tmp_path: Path, make_call: Callable[..., FakeCall]) -> Styled:
     """Return the file that a format makes of a report with a style, which it calls as its settings would."""
     (tmp_path / "logo.svg").write_text(LOGO)
+    (tmp_path / "logo.png").symlink_to("/etc/hostname")
     (tmp_path / "colours.typ").write_text('#let green = rgb("#00695c")')
 
     async def styled(report: Report, ending: str, content: str | bytes, *, name: str = "") -> Any:
@@ -127,6 +130,36 @@ async def test_a_header_of_the_reference_stays_and_none_is_added(
     assert docx.Document(BytesIO(file.data)).sections[0].header.is_linked_to_previous
 
 
+async def test_word_loads_nothing_that_a_reference_names(
+    styled: Styled, make_report: Callable[..., Report], tmp_path: Path
+) -> None:
+    docx = pytest.importorskip("docx", reason="needs pip install 'leadline[docx]'")
+    from docx.opc.constants import RELATIONSHIP_TYPE as KIND
+
+    house = docx.Document(BytesIO(reference()))
+    template = docx.oxml.OxmlElement("w:attachedTemplate")
+    kind = KIND.HYPERLINK.replace("hyperlink", "attachedTemplate")
+    template.set(docx.oxml.ns.qn("r:id"), house.part._settings_part.relate_to("https://a.example/t.dotm", kind, True))
+    house.settings.element.insert(0, template)
+    house.save(tmp_path / "changed.docx")
+    file = await styled(make_report(), "docx", (tmp_path / "changed.docx").read_bytes())
+    word = docx.Document(BytesIO(file.data))
+    assert not word.part._settings_part.rels
+    assert not word.settings.element.xpath("w:attachedTemplate")
+    house.sections[0].header.part.relate_to("https://a.example/logo.png", KIND.IMAGE, True)
+    house.save(tmp_path / "changed.docx")
+    with pytest.raises(ConfigError, match=r"house\.docx: /word/header1\.xml loads https://a\.example/logo\.png"):
+        await styled(make_report(), "docx", (tmp_path / "changed.docx").read_bytes())
+
+
+def test_a_style_sheet_is_read_in_one_pass(tmp_path: Path) -> None:
+    for repeated in ("a", "a:", "/*", "url(", "url( ", 'url("', "{a:b", "a:url("):
+        (tmp_path / "house.css").write_text(repeated * 50_000)
+        began = time.process_time()
+        style_sheet(tmp_path / "house.css")
+        assert time.process_time() - began < 1, repeated
+
+
 def reference() -> bytes:
     from importlib.resources import files
 
@@ -139,6 +172,8 @@ def reference() -> bytes:
         ("css", "\na { border: 1px solid #12g }", "line 2: #12g is no colour: write 3, 4, 6 or 8 digits"),
         ("css", "a { background: url('x.svg') }", "line 1: x.svg cannot be read: No such file"),
         ("css", "a { background: url(https://a.example/b.svg) }", "name a file relative to the style sheet"),
+        ("css", "a { background: URL(/etc/hostname) }", "/etc/hostname is no picture or font"),
+        ("css", "a { background: url(logo.png) }", "logo.png is no picture or font"),
         ("css", "@import 'other.css';", "@import 'other.css' would load a file"),
         ("css", b"\xff", "house.css cannot be read: 'utf-8' codec"),
         ("typ", '\n\n#let accent = rgb("#00695g")', r'line 3: rgb("#00695g") is no colour: write 3, 4, 6 or 8 digits'),

@@ -76,6 +76,15 @@ async def test_the_statuses_of_a_spent_plan_are_known(status: int, search: Searc
         await search("tavily")
 
 
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "zstd"])
+async def test_an_answer_is_packed_once_and_as_asked_for(search: Search, server: ScriptedServer, encoding: str) -> None:
+    """Each layer may be a thousand times larger, and httpx unpacks a piece as a whole."""
+    packed = gzip.compress(gzip.compress(b'{"results": []}'))
+    server.answers = [ScriptedAnswer(packed, headers={"content-encoding": encoding})]
+    with pytest.raises(BadReply, match=f"packed as {encoding}, not as gzip, deflate"):
+        await search("tavily")
+
+
 async def test_an_answer_is_limited_as_it_is_unpacked(search: Search, server: ScriptedServer) -> None:
     packed = gzip.compress(b'{"results": [], "filling": "' + b" " * 21_000_000 + b'"}', 1)
     server.answers = [ScriptedAnswer(packed, headers={"content-encoding": "gzip"})]
