@@ -283,10 +283,10 @@ def test_a_settings_file_that_grows_when_it_is_read_is_refused_at_once(
     load: Load, tmp_path: Path, name: str, text: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ConfigError, match=name):
         load(file=Path(name))
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_a_settings_file_is_a_file(load: Load, tmp_path: Path) -> None:

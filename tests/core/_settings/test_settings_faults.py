@@ -176,6 +176,6 @@ def test_an_engine_without_a_usable_address_is_refused_before_the_run(tmp_path: 
 
 def test_a_model_that_a_settings_file_names_and_that_cannot_work_is_an_error(tmp_path: Path) -> None:
     text = "[plugins.openai]\nbase_url = 'api.example.org/v1'\n"
-    (found,) = problems(tmp_path, text, environ={"OPENAI_API_KEY": "sk-abcdef"})
+    (found,) = problems(tmp_path, text, environ={"OPENAI_API_KEY": "sk-abcdef", "LEADLINE_TRUST": "1"})
     assert found.startswith(NO_ADDRESS)
     assert found.endswith("to do without it: --set ai.providers=embedded")
