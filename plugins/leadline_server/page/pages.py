@@ -19,7 +19,7 @@ from leadline_server.access import SHARED
 from leadline_server.documents import in_collections
 from leadline_server.downloads import Downloads
 from leadline_server.knowledge_routes import KnowledgeRoutes
-from leadline_server.page import forms
+from leadline_server.page import forms, languages
 from leadline_server.page.run_pages import ACTIONS, RunPages
 from leadline_server.page.shared_pages import SharedPages
 from leadline_server.page.site_pages import SitePages
@@ -226,6 +226,8 @@ class Pages:
     def _route(self, method: str, path: str, handler: Handler) -> Route:
         async def handle(request: Request) -> Response:
             began = time.monotonic()
+            if reply := languages.switched(request):
+                return reply
             try:
                 reply = await handler(request)
             except Problem as problem:

@@ -30,7 +30,7 @@ from leadline_server.page import forms
 from leadline_server.page.templating import Templates, own_tags
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
-from leadline_server.page.wording import FORMATS, outcome
+from leadline_server.page.wording import FORMATS
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
 from leadline_server.requests import Labels, NewShare, checked
@@ -131,7 +131,7 @@ class RunPages:
             draft, progress = await self._draft(trail, view), trail.progress(view.ended or utc_now())
             return await self._page(request, "live.html", view, trail, draft=draft, progress=progress)
         if not (report := await self._report(run_id, principal, view)):
-            return await self._page(request, "ended.html", view, trail, outcome=outcome(view))
+            return await self._page(request, "ended.html", view, trail)
         base, figures = f"/runs/{view.id}", f"/runs/{view.id}/figures/{{id}}"
         thread = await self._service.runs(principal, RunFilter(conversation=view.conversation or view.id))
         return await self._page(

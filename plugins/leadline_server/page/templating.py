@@ -20,7 +20,7 @@ from leadline.rendering import VERDICTS, plain_title, readable_url
 from leadline.run_summary import ACTIVE
 from leadline_server.access import Identity
 from leadline_server.openai.turns import CHAT, REQUEST, TAGS
-from leadline_server.page import wording
+from leadline_server.page import languages, wording
 from leadline_server.page.forms import FIELD, form_token, keep_token, tag_text
 from leadline_server.problems import Problem
 from leadline_server.remedies import for_readers
@@ -39,6 +39,8 @@ _HEADERS = {
 }
 # Hints that begin so tell a program what to request; the page has links instead.
 _REQUESTS = ("GET ", "POST ", "DELETE ", "its `files` ")
+# A text of a script.
+SCRIPT_TEXT = re.compile(r'\b_\("([^"]+)"')
 _STATIC = {
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
@@ -55,9 +57,11 @@ class Templates:
             loader=PackageLoader("leadline_server.page"),
             autoescape=True,
             undefined=StrictUndefined,
+            extensions=["jinja2.ext.i18n"],
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        env.install_gettext_callables(languages.translate, wording.plural, newstyle=True)  # type: ignore[attr-defined]
         for function in (wording.money, wording.duration, wording.count, wording.plural, wording.day, wording.iso):
             env.filters[function.__name__] = function
         env.filters |= {
@@ -66,7 +70,9 @@ class Templates:
             "place": lambda url: visible(readable_url(url)),
             "one_title": lambda text: visible(plain_title(text)),
             "strong": lambda text: Markup("<b>{}</b>{}{}").format(*str(text).partition(" ")),
-            "stage": lambda name: wording.STAGES.get(name, name.replace("_", " ").capitalize()),
+            "stage": wording.stage,
+            "outcome": wording.outcome,
+            "translated": languages.gettext,
             "own_tags": own_tags,
             "tag_text": tag_text,
             "sentence": _sentence,
@@ -94,7 +100,14 @@ class Templates:
     def page(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
         """Return a page made from a template."""
         identity: Identity | None = getattr(request.state, "identity", None)
+        language = languages.choose(request)
         about = {
+            "language": language,
+            "language_links": [
+                (code, name, request.url.include_query_params(**{languages.FIELD: code}).query)
+                for code, name in languages.LANGUAGES.items()
+            ],
+            "script_words": _script_words(language),
             "path": request.url.path,
             "request_id": getattr(request.state, "request_id", ""),
             "principal": identity.principal if identity else None,
@@ -118,7 +131,7 @@ class Templates:
 
 def _sentence(text: str) -> str:
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…", "。", "！", "？")) else ".")
 
 
 def _marked(text: str, query: str) -> Markup:
@@ -148,6 +161,14 @@ def static_file(name: str) -> Response:
 def static_address(name: str) -> str:
     """Return the address of a static file, which changes with its content."""
     return f"/static/{name}?{hashlib.sha256(_content(name)).hexdigest()[:12]}"
+
+
+@cache
+def _script_words(language: str) -> dict[str, str]:
+    """Return the texts of the scripts in a language other than English."""
+    scripts = "".join(_content(name).decode() for name in _STATIC if name.endswith(".js"))
+    known = languages.translations(language)
+    return {text: known[text] for text in SCRIPT_TEXT.findall(scripts) if text in known}
 
 
 @cache
