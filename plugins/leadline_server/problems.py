@@ -42,13 +42,20 @@ class OpenAIProblem(Record):
 
 
 class Problem(Exception):
-    """An error that is sent to the client."""
+    """An error that is sent to the client; `values` are those of message and hint, which are written `%(name)s`."""
 
     def __init__(
-        self, status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        code: str,
+        message: str,
+        hint: str = "",
+        headers: Mapping[str, str] | None = None,
+        **values: object,
     ) -> None:
+        self.status, self.message, self.hint, self.values = status, message, hint, values
+        message, hint = (text % values if values else text for text in (message, hint))
         super().__init__(message)
-        self.status = status
         self.body = ProblemBody(code=code, message=message, hint=hint)
         self.headers = dict(headers or {})
 
@@ -70,10 +77,11 @@ def no_such_run() -> Problem:
     return Problem(404, "not_found", "there is no such run", "GET /v1/runs lists the runs")
 
 
-def too_many(message: str, seconds: float) -> Problem:
+def too_many(message: str, seconds: float, **values: object) -> Problem:
     """Return the error for a limit that was reached; `seconds` until it is worth trying again."""
     wait = max(1, round(seconds + 0.5))
-    return Problem(429, "too_many_requests", message, f"try again in {wait} s", {"Retry-After": str(wait)})
+    headers, values = {"Retry-After": str(wait)}, {"seconds": wait, **values}
+    return Problem(429, "too_many_requests", message, "try again in %(seconds)s s", headers, **values)
 
 
 def problem_of(error: LeadlineError) -> Problem:

@@ -114,7 +114,7 @@ class DocumentPages:
             request,
             "documents.html",
             problems[0].status if problems else 200,
-            problems=[problem.body for problem in problems],
+            problems=problems,
             collections=in_collections(listed.documents),
             count=len(listed.documents),
             removed=removed.documents,

@@ -147,7 +147,7 @@ class SitePages:
             request,
             "home.html",
             problem.status if problem else 200,
-            problem=problem.body if problem else None,
+            problem=problem,
             form=form,
             first=forms.first,
             key=secrets.token_urlsafe(16),

@@ -22,6 +22,7 @@ from leadline_server.access import Identity
 from leadline_server.openai.turns import CHAT, REQUEST, TAGS
 from leadline_server.page import languages, wording
 from leadline_server.page.forms import FIELD, form_token, keep_token, tag_text
+from leadline_server.page.languages import gettext
 from leadline_server.problems import Problem
 from leadline_server.remedies import for_readers
 
@@ -72,7 +73,7 @@ class Templates:
             "strong": lambda text: Markup("<b>{}</b>{}{}").format(*str(text).partition(" ")),
             "stage": wording.stage,
             "outcome": wording.outcome,
-            "translated": languages.gettext,
+            "translated": gettext,
             "own_tags": own_tags,
             "tag_text": tag_text,
             "sentence": _sentence,
@@ -82,7 +83,10 @@ class Templates:
             "marked": _marked,
             "site": wording.site,
             "shortcomings": wording.shortcomings,
-            "for_people": lambda hint: "" if hint.startswith(_REQUESTS) else hint,
+            "message": lambda problem: gettext(problem.message, **problem.values),
+            "hint": lambda problem: (
+                "" if problem.hint.startswith(_REQUESTS) else gettext(problem.hint, **problem.values)
+            ),
             "segment": lambda text: quote(text, safe=","),
         }
         env.globals |= {
@@ -95,7 +99,7 @@ class Templates:
             "coverage": wording.COVERAGE,
             "form_field": FIELD,
         }
-        self._env = env
+        self.environment = env
 
     def page(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
         """Return a page made from a template."""
@@ -115,14 +119,14 @@ class Templates:
             "has_session": bool(identity and identity.session),
             "form_value": form_token(request),
         }
-        html = self._env.get_template(name).render(**about, **values)
+        html = self.environment.get_template(name).render(**about, **values)
         reply = HTMLResponse(html.encode("utf-8", "replace"), status, _HEADERS)
         keep_token(request, reply)
         return reply
 
     def problem(self, request: Request, problem: Problem) -> Response:
         """Return an error as a page."""
-        reply = self.page(request, "problem.html", problem.status, problem=problem.body, status_code=problem.status)
+        reply = self.page(request, "problem.html", problem.status, problem=problem)
         for name, value in problem.headers.items():
             if name.lower() != "www-authenticate":
                 reply.headers[name] = value
