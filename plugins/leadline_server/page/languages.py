@@ -14,8 +14,7 @@ from starlette.responses import RedirectResponse, Response
 
 # Their names in themselves.
 LANGUAGES: Mapping[str, str] = {"en": "English", "zh": "中文", "ja": "日本語"}
-# The field of an address that chooses a language, and the cookie that keeps the choice.
-FIELD, COOKIE = "language", "leadline_language"
+COOKIE = "leadline_language"
 _SECONDS = 365 * 86_400
 _RANGE = re.compile(r"([a-z]{1,8})(?:-[\w-]*)?\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?))?\s*(?:,|$)")
 # That of the page that is being rendered.
@@ -38,13 +37,13 @@ def accepted(header: str) -> list[str]:
 
 def switched(request: Request) -> Response | None:
     """Return the way to the same page in the language that its address asks for; None if it asks for none."""
-    language = request.query_params.get(FIELD, "")
+    language = request.query_params.get("language", "")
     if language not in LANGUAGES:
         return None
-    target = request.url.remove_query_params(FIELD)
-    reply = RedirectResponse(target.path + (f"?{target.query}" if target.query else ""), 303)
+    target = request.url.remove_query_params("language")
+    reply = RedirectResponse(f"{target.path}?{target.query}".rstrip("?"), 303)
     secure = request.url.scheme == "https"
-    reply.set_cookie(COOKIE, language, _SECONDS, path="/", secure=secure, httponly=True, samesite="lax")
+    reply.set_cookie(COOKIE, language, _SECONDS, secure=secure, httponly=True, samesite="lax")
     return reply
 
 

@@ -80,8 +80,7 @@ class Choice:
         if not self.about.problem:
             return ""
         if missing := [gettext(LACKS[kind]) for kind in self.about.lacks if kind in LACKS]:
-            what = gettext(" and ").join(missing)
-            return gettext("Needs %(what)s, which this server does not have.", what=what)
+            return gettext("Needs %(what)s, which this server does not have.", what=gettext(" and ").join(missing))
         return gettext("Not set up on this server.")
 
 

@@ -83,14 +83,13 @@ class Templates:
             "marked": _marked,
             "site": wording.site,
             "shortcomings": wording.shortcomings,
-            "message": lambda problem: gettext(problem.message, **problem.values),
-            "hint": lambda problem: (
-                "" if problem.hint.startswith(_REQUESTS) else gettext(problem.hint, **problem.values)
-            ),
+            "message": lambda problem: gettext(problem.message, **problem.data),
+            "hint": lambda problem: "" if problem.hint.startswith(_REQUESTS) else gettext(problem.hint, **problem.data),
             "segment": lambda text: quote(text, safe=","),
         }
         env.globals |= {
             "static": static_address,
+            "page_languages": languages.LANGUAGES,
             "verdicts": VERDICTS,
             "statuses": wording.STATUSES,
             "active_statuses": ACTIVE,
@@ -107,10 +106,7 @@ class Templates:
         language = languages.choose(request)
         about = {
             "language": language,
-            "language_links": [
-                (code, name, request.url.include_query_params(**{languages.FIELD: code}).query)
-                for code, name in languages.LANGUAGES.items()
-            ],
+            "address": request.url,
             "script_words": _script_words(language),
             "path": request.url.path,
             "request_id": getattr(request.state, "request_id", ""),

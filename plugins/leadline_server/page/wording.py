@@ -141,11 +141,9 @@ def shortcomings(errors: Iterable[Any]) -> list[str]:
 def money(value: Any) -> str:
     """Return an amount of US dollars: `$0.0042`, `$1.20`."""
     amount = _number(value)
-    if amount == 0:
-        return "$0"
-    return (
-        f"${amount:.2f}" if amount >= 0.01 else f"${amount:.2g}" if amount >= 0.0001 else gettext("less than $0.0001")
-    )
+    if amount < 0.0001:
+        return gettext("less than $0.0001") if amount else "$0"
+    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.2g}"
 
 
 def duration(seconds: Any) -> str:
