@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
 from collections import Counter
@@ -33,20 +34,20 @@ REQUESTS = ("GET ", "POST ", "its `files` ")
 
 def marked_texts() -> set[str]:
     """Return the texts that templates, scripts and Python mark, by the names that translate them."""
-    environment, found = Templates().environment, set[str]()
+    environment, texts = Templates().environment, set[str]()
     for path in (PAGE / "templates").glob("*.html"):
         source = path.read_text()
         marked = environment.extract_translations(source)  # type: ignore[attr-defined]
-        found |= {message[0] if isinstance(message, tuple) else message for *_, message in marked}
+        texts |= {message[0] if isinstance(message, tuple) else message for *_, message in marked}
         for node in environment.parse(source).find_all(nodes.Filter):
             if node.name == "plural" and isinstance(node.args[0], nodes.Const):
-                found.add(f"%(number)s {node.args[0].value}")
+                texts.add(f"%(number)s {node.args[0].value}")
     for path in (PAGE / "static").glob("*.js"):
-        found |= {*SCRIPT_TEXT.findall(path.read_text())}
+        texts |= {*SCRIPT_TEXT.findall(path.read_text())}
     for path in SERVER.rglob("*.py"):
         if not {*path.relative_to(SERVER).parts} & {*FOR_PROGRAMS}:
-            found |= {*_of_python(ast.parse(path.read_text()))}
-    return found
+            texts |= {*_of_python(ast.parse(path.read_text()))}
+    return texts
 
 
 def _of_python(tree: ast.Module) -> Iterable[str]:
@@ -77,25 +78,19 @@ def _of_python(tree: ast.Module) -> Iterable[str]:
 def looked_up_texts() -> set[str]:
     """Return the texts that are data until they are shown."""
     tables = (wording.STATUSES, wording.STAGES, wording.STAGE_STATES, wording.TIERS, wording.COVERAGE, wording.FAILURES)
-    found = {text for table in (*tables, trail.DOING, LACKS) for text in table.values()}
-    found |= {form.name for form in VERDICTS.values()}
-    found |= {text for texts in wording.WAYS.values() for text in texts} | {"Tables as CSV", "As the question"}
+    texts = {text for table in (*tables, trail.DOING, LACKS) for text in table.values()}
+    texts |= {form.name for form in VERDICTS.values()}
+    texts |= {text for texts in wording.WAYS.values() for text in texts} | {"Tables as CSV", "As the question"}
     for path in (PLUGINS / "stages").rglob("*.py"):
         calls = re.findall(r"end_loop\(.*\)", path.read_text())
-        found |= {reason for call in calls for reason in re.findall('"(.+?)"', call)}
+        texts |= {reason for call in calls for reason in re.findall('"(.+?)"', call)}
     for path in (PLUGINS / "pipelines").glob("*.toml"):
         ((name, about),) = tomllib.loads(path.read_text())["pipelines"].items()
         if name not in {*wording.WAYS, *(effort[2] for effort in site_pages.EFFORTS)}:
-            found |= {name.capitalize(), about["description"]}
-    found |= {
-        plan._APPROVE.partition("\n\n")[0],
-        "Plan",
-        "Your answer",
-        "try again in %(seconds)s s",
-        "no reason was given",
-    }
-    found |= {text for title, words, *_ in site_pages.EFFORTS for text in (title, words)} | {*site_pages.EXAMPLES}
-    return found
+            texts |= {name.capitalize(), about["description"]}
+    texts |= {plan._APPROVE.partition("\n\n")[0], "Plan", "Your answer", "no reason was given"}
+    texts |= {text for title, words, *_ in site_pages.EFFORTS for text in (title, words)} | {*site_pages.EXAMPLES}
+    return texts
 
 
 def test_templates_mark_every_text() -> None:
@@ -147,7 +142,10 @@ def test_a_reader_switches_the_language_without_javascript(browser: Browser) -> 
     switched = browser.http.get(f"/runs{link.attributes['href']}")
     assert switched.url.query == b"q=harbour"
     assert _language(LexborHTMLParser(switched.text)) == "zh"
-    assert _language(browser.open("/documents")) == "zh", "a cookie keeps it"
+    kept = browser.open("/documents")
+    assert _language(kept) == "zh", "a cookie keeps it"
+    words = json.loads(text(kept, "script#words"))
+    assert (words["Close"], words["Choose a folder"]) == ("关闭", "选择文件夹"), "those of the scripts"
     assert "没有这个任务" in text(browser.open("/runs/00000000_20260101_000000", 404))
     browser.http.get("/?language=en")
     assert "What do you want to know?" in text(browser.open("/"), "h1")
