@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -32,6 +33,8 @@ from leadline_server.sign_in import CALLBACK
 
 # Characters of a document that its page shows.
 _SHOWN = 400_000
+# How long a removed document can be restored.
+_KEPT = timedelta(days=1)
 
 
 # A page of a document: its number, and its text in pieces, of which passages have their ids.
@@ -50,17 +53,41 @@ class DocumentPages:
 
     async def open(self, request: Request) -> Response:
         """Show the text of a document, by pages and passages."""
-        listed = await self._knowledge.open(request)
+        try:
+            listed = await self._knowledge.open(request)
+        except Problem:
+            wanted, removed = (
+                request.path_params["document_id"],
+                await self._knowledge.listed(principal_of(request), removed=True),
+            )
+            if wanted not in {document.id for document in removed.documents}:
+                raise
+            return RedirectResponse("/documents?" + urlencode({"undo": wanted}), 303)
         opened = listed.opened or Passages()
         text = "".join(source.document.text for source in opened.sources)
         starts = [start for source in opened.sources for start in source.document.pages]
+        cited = await self._cited(request, text, starts)
+        shown = max(_SHOWN, cited[0].span[1] if cited else 0)
         return self._templates.page(
             request,
             "document.html",
             document=listed.documents[0],
-            pages=text_pages(text[:_SHOWN], starts, opened.evidence),
-            is_cut=len(text) > _SHOWN,
+            pages=text_pages(text[:shown], starts, cited or opened.evidence),
+            is_cut=len(text) > shown,
         )
+
+    async def _cited(self, request: Request, text: str, starts: Sequence[int]) -> list[Evidence]:
+        """Return where the passage of a report that the address names stands in the text; empty if nowhere."""
+        run_id, name = (request.query_params.get(field, "") for field in ("run", "passage"))
+        if not run_id:
+            return []
+        try:
+            cited = await self._service.evidence(run_id, name, principal_of(request), 0)
+        except Problem:
+            return []
+        start = text.find(cited.quote, ([0, *starts][: (cited.page or 0) + 1])[-1])
+        end = start + len(cited.quote)
+        return [Evidence(id="passage", source_id="", quote=cited.quote, span=(start, end))] if start >= 0 else []
 
     async def add(self, request: Request) -> Response:
         """Add the files of a form; those that cannot be read are named."""
@@ -108,8 +135,7 @@ class DocumentPages:
             problems.append(problem)
         except LeadlineError as error:
             problems.append(problem_of(error))
-        sources = {source.id: source for source in passages.sources}
-        restorable = {document.id for document in removed.documents}
+        sources, undo = {source.id: source for source in passages.sources}, request.query_params.getlist("undo")
         return self._templates.page(
             request,
             "documents.html",
@@ -118,7 +144,8 @@ class DocumentPages:
             collections=in_collections(listed.documents),
             count=len(listed.documents),
             removed=removed.documents,
-            undo=[name for name in request.query_params.getlist("undo") if name in restorable],
+            undo=[document for document in removed.documents if document.id in undo],
+            kept=_KEPT,
             unread=listed.unread,
             unfinished=listed.unfinished,
             is_reading=self._service.documents.is_reading,

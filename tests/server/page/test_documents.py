@@ -85,7 +85,9 @@ def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served
     name = selected(alice)
     for to in ("removed", "deleted", "shared"):
         change(bob, to, name, status=404)
-    assert "1 document removed" in change(alice, "removed", name)
+    assert "pier removed." in change(alice, "removed", name).lower()
+    assert "It can be restored until" in text(alice.open(f"/documents/{name}"), ".undo")
+    bob.open(f"/documents/{name}", 404)
     assert "No documents yet" in text(alice.open("/documents"))
     assert "1 document" in change(alice, "restored", name)
     assert "of oak" in text(alice.open("/documents?q=oak+pier+of+the+harbour"), ".found")
@@ -133,6 +135,10 @@ def test_a_question_is_answered_from_the_chosen_documents(team: Served) -> None:
     report = http.get(f"/v1/runs/{run_id}/files/report.json")
     titles = {source["hit"]["title"] for source in report.json()["sources"]}
     assert titles == {"Pier"}
+    cite = alice.open(f"/runs/{run_id}").css(".report .citation")[0].attributes["href"] or ""
+    passage = alice.open(cite).css(".passage h2 a")[0].attributes["href"] or ""
+    assert passage.startswith(f"/documents/{name}?")
+    assert "of oak" in text(alice.open(passage), "#passage"), "marked where it stands"
     after = alice.submit(form(alice.open(f"/runs/{run_id}"), "/runs"), question="How long is the pier of the harbour?")
     assert finish(http, after.url.path.removeprefix("/runs/"))["engines"] == ["knowledge"], "nor does it ask the web"
     chat = {"model": "leadline-research", "messages": [{"role": "user", "content": question}]}
