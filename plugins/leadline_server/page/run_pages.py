@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Any
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 from pydantic import JsonValue
@@ -259,7 +260,9 @@ class RunPages:
         known = made
         with suppress(Problem):
             known = known or share_of(self._service, run_id, principal)
-        return await self._page(request, "share.html", view, None, made=made, known=known)
+        host = urlsplit(self._service.url or str(request.base_url)).hostname or ""
+        is_local = host == "localhost" or host.startswith("127.") or host == "::1"
+        return await self._page(request, "share.html", view, None, made=made, known=known, is_local=is_local)
 
     async def answer(self, request: Request) -> Response:
         run_id, principal, _ = await self._view(request)

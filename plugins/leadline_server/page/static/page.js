@@ -99,6 +99,7 @@ async function ask(link) {
 
 document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  for (const menu of $$(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   const cite = event.target.closest(".report .citation");
   const link = event.target.closest("[data-ask-first]");
   if (cite && panel) {
@@ -111,6 +112,11 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && $(".menu[open]");
+  if (menu) {
+    menu.open = false;
+    return $("summary", menu).focus();
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
   if (event.key === "j") step(1);
   else if (event.key === "k") step(-1);
@@ -171,6 +177,13 @@ for (const time of $$("time[datetime]")) {
 }
 
 $("input#link")?.select();
+for (const button of $$("[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    document.getElementById(button.dataset.copy).select();
+    if (document.execCommand("copy")) button.textContent = _("Copied"); // the newer way needs HTTPS
+  });
+}
 // On a phone the report begins before its contents.
 if (matchMedia("(max-width: 60rem)").matches) for (const part of $$(".fold")) part.open = false;
 
