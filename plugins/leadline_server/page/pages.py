@@ -19,7 +19,7 @@ from leadline.records import DocumentList, Evidence, Passages
 from leadline_server.access import SHARED
 from leadline_server.documents import in_collections
 from leadline_server.downloads import Downloads
-from leadline_server.knowledge_routes import KnowledgeRoutes
+from leadline_server.knowledge_routes import KnowledgeRoutes, is_own
 from leadline_server.page import forms, languages
 from leadline_server.page.run_pages import ACTIONS, RunPages
 from leadline_server.page.shared_pages import SharedPages
@@ -28,6 +28,7 @@ from leadline_server.page.templating import Templates
 from leadline_server.page.watching import Trails
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ChangedDocuments, checked
+from leadline_server.run_routes import number
 from leadline_server.service import Service, principal_of
 from leadline_server.sign_in import CALLBACK
 
@@ -91,16 +92,19 @@ class DocumentPages:
 
     async def add(self, request: Request) -> Response:
         """Add the files of a form; those that cannot be read are named."""
-        principal = principal_of(request)
+        principal, added = principal_of(request), 0
         with self._knowledge.adding.taken(principal):
             files = await forms.read_files(request, self._service.limits.upload)
             problems = [] if files else [Problem(422, "invalid_request", "choose a file")]
             for file in files:
                 try:
                     await self._knowledge.store(principal, file)
+                    added += 1
                 except Problem as problem:
                     problems.append(problem)
-        return await self._page(request, problems) if problems else RedirectResponse("/documents", 303)
+        if problems:
+            return await self._page(request, problems, added)
+        return RedirectResponse(f"/documents?added={added}", 303)
 
     async def change(self, request: Request) -> Response:
         """Remove, restore, share or delete the selected documents, or ask about them."""
@@ -125,7 +129,7 @@ class DocumentPages:
             return await self._page(request, [problem])
         return RedirectResponse("/documents", 303)
 
-    async def _page(self, request: Request, problems: list[Problem] | None = None) -> Response:
+    async def _page(self, request: Request, problems: list[Problem] | None = None, added: int = 0) -> Response:
         problems, listed, removed, passages = problems or [], DocumentList(), DocumentList(), Passages()
         wanted, base, principal = request.query_params.get("q", "").strip(), self._knowledge, principal_of(request)
         try:
@@ -143,9 +147,11 @@ class DocumentPages:
             problems=problems,
             collections=in_collections(listed.documents),
             count=len(listed.documents),
+            own={document.id for document in listed.documents if is_own(document, principal)},
             removed=removed.documents,
             undo=[document for document in removed.documents if document.id in undo],
             kept=_KEPT,
+            added=added or number(request.query_params, "added", 0, 0, 9_999),
             unread=listed.unread,
             unfinished=listed.unfinished,
             is_reading=self._service.documents.is_reading,
@@ -163,7 +169,7 @@ def text_pages(text: str, starts: Sequence[int], passages: Sequence[Evidence]) -
     """Return a text by its pages, which begin at `starts`; without pages, it is page 0."""
     bounds = [*starts, len(text)] if starts else [0, len(text)]
     pages, upcoming = list[TextPage](), deque(sorted(passages, key=lambda passage: passage.span))
-    for number, (start, end) in enumerate(pairwise(bounds), start=1 if starts else 0):
+    for page, (start, end) in enumerate(pairwise(bounds), start=1 if starts else 0):
         pieces, at = list[tuple[str, str]](), start
         while upcoming and upcoming[0].span[0] < end:
             passage = upcoming.popleft()
@@ -171,8 +177,8 @@ def text_pages(text: str, starts: Sequence[int], passages: Sequence[Evidence]) -
             if at <= first:
                 pieces += [("", text[at:first]), (passage.id, text[first:last])]
                 at = last
-        pages.append((number, [piece for piece in (*pieces, ("", text[at:end])) if piece[1]]))
-    return [page for page in pages if page[1]]
+        pages.append((page, [piece for piece in (*pieces, ("", text[at:end])) if piece[1]]))
+    return [known for known in pages if known[1]]
 
 
 def document_of(url: str) -> str:

@@ -10,6 +10,17 @@ for (const list of document.querySelectorAll("[data-filter]")) {
   if (items.length > 8) list.prepend(field);
 }
 
+// Buttons for selected documents wait until some are selected; those of shared folders cannot be changed here.
+for (const selection of document.querySelectorAll("[data-some]")) {
+  const update = () => {
+    const chosen = [...selection.querySelectorAll("[name=document]:checked")];
+    const fixed = chosen.some((box) => box.matches("[data-fixed]"));
+    for (const button of selection.querySelectorAll("button")) button.disabled = !chosen.length || (fixed && button.matches(".own"));
+  };
+  selection.addEventListener("change", update);
+  addEventListener("pageshow", update);
+}
+
 // Adding documents by dropping files and folders, one after the other, with progress. Without it, the form sends all.
 const form = document.getElementById("upload");
 if (form) {
@@ -44,7 +55,12 @@ if (form) {
     }
     progress.remove();
     item.className = status === 200 ? "done" : "refused";
-    state.textContent = status === 200 ? _("added") : (reply.message || _("could not be added")).replace(`${name}: `, "");
+    const why = (reply.message || _("could not be added")).replace(`${name}: `, "");
+    state.textContent = status === 200 ? _("added") : reply.code !== "unreadable_file" ? why : _("cannot be read. Save it as PDF, Word or text, without a password, and add that.");
+    if (reply.code !== "unreadable_file") return;
+    const detail = element("details", { className: "small" });
+    detail.append(element("summary", { textContent: _("Technical detail") }), why);
+    item.append(detail);
   }
 
   let queue = Promise.resolve();
