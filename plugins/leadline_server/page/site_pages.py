@@ -206,6 +206,7 @@ class SitePages:
             all_statuses=STATUSES,
             pipelines=pipelines,
             chosen=query.get("with", ""),
+            is_deleted="deleted" in query,
         )
 
     async def compare(self, request: Request) -> Response:
