@@ -30,6 +30,9 @@ def test_a_question_is_asked_watched_and_read_without_javascript(browser: Browse
     assert passage.css_first(".stored mark") is not None
     for path in ("trail", "checks", "details"):
         assert text(browser.open(f"/runs/{run}/{path}"))
+    share = text(browser.open(f"/runs/{run}/share"), "#confirm-form")
+    assert "this server has no login. The link works on this computer only" in share
+    assert "People who log in" not in share
 
 
 def test_a_form_that_is_sent_twice_starts_one_run(browser: Browser) -> None:
