@@ -97,8 +97,8 @@ class Documents:
         which = (form.get("documents") or ["all"])[0]
         uses_web = "web" in form or "sources" not in form
         chosen = form.get("document") or ()
-        documents = sorted(documents, key=lambda it: (it.id not in chosen, (it.title or it.name).casefold()))
-        collections = in_collections(documents)
+        ordered = sorted(documents, key=lambda it: (it.id not in chosen, (it.title or it.name).casefold()))
+        collections = in_collections(ordered)
         collections.sort(key=lambda it: not {f"{it[0]}/", *(document.id for document in it[1])} & {*chosen})
         return SourceChoice(web, collections, chosen, which, uses_web, self.is_reading)
 

@@ -57,10 +57,8 @@ class DocumentPages:
         try:
             listed = await self._knowledge.open(request)
         except Problem:
-            wanted, removed = (
-                request.path_params["document_id"],
-                await self._knowledge.listed(principal_of(request), removed=True),
-            )
+            wanted = request.path_params["document_id"]
+            removed = await self._knowledge.listed(principal_of(request), removed=True)
             if wanted not in {document.id for document in removed.documents}:
                 raise
             return RedirectResponse("/documents?" + urlencode({"undo": wanted}), 303)
