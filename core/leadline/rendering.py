@@ -32,6 +32,7 @@ _SIGNS = re.compile(rf"\[?{SIGN}(?:\d{{1,6}}\])?")
 # Characters; programs that read or write PDF and Word files refuse longer addresses.
 LONGEST = 2000
 _SAFE = re.compile(r"(?:https?|ftp)://[^\s/?#]|mailto:", re.IGNORECASE)
+_CODED = re.compile(r"(?:%[0-9a-f]{2})+", re.IGNORECASE)
 _LETTERS = re.compile(r"(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
 _ODD = re.compile(r"[\s\"<>\\^`{|}]")
 # Braces of BibTeX that keep capitals; catalogs copy them with the titles.
@@ -62,14 +63,14 @@ def safe_url(url: str) -> str:
 def readable_url(url: str) -> str:
     """Return the address of a source for readers: of a document of one's own the folder and the path in it.
 
-    Of a stored document, or a file elsewhere, only its name is shown, since reports are shared. Letters outside ASCII
-    are decoded; a space stays encoded.
+    Of a stored document, or a file elsewhere, only its name is shown, since reports are shared. In a path, letters
+    outside ASCII are decoded and a space stays encoded.
     """
     scheme, mark, rest = url.partition("://")
     if not mark or scheme not in ("local", "knowledge", "file"):
         return url
     path = rest.partition("/")[2] if scheme == "local" else rest.rpartition("/")[2]
-    return _LETTERS.sub(_decoded, path)
+    return (_LETTERS if scheme == "local" else _CODED).sub(_decoded, path)
 
 
 def _decoded(coded: re.Match[str]) -> str:

@@ -102,7 +102,7 @@ class Access:
         self._needs_token = bool(address.names) or not address.is_loopback or address.access.signs_in
         # When users of a proxy came last: they log in there.
         self._seen: dict[str, float] = {}
-        self._requests = Rate(address.limits.requests, f"more than {address.limits.requests} requests in a minute")
+        self._requests = Rate(address.limits.requests, "more than %(number)s requests in a minute")
         self._guesses = guesses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

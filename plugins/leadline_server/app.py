@@ -273,7 +273,7 @@ class App:
         assert isinstance(error, HTTPException)
         if error.status_code == 405:
             allowed = (error.headers or {}).get("Allow", "")
-            problem = Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers)
+            problem = Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers or {})
         else:
             problem = Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json")
         return self._shown(request, problem)

@@ -97,7 +97,10 @@ class Documents:
         which = (form.get("documents") or ["all"])[0]
         uses_web = "web" in form or "sources" not in form
         chosen = form.get("document") or ()
-        return SourceChoice(web, in_collections(documents), chosen, which, uses_web, self.is_reading)
+        ordered = sorted(documents, key=lambda it: (it.id not in chosen, (it.title or it.name).casefold()))
+        collections = in_collections(ordered)
+        collections.sort(key=lambda it: not {f"{it[0]}/", *(document.id for document in it[1])} & {*chosen})
+        return SourceChoice(web, collections, chosen, which, uses_web, self.is_reading)
 
     async def sources(self, body: NewRun, principal: str | None) -> dict[str, Any]:
         """Return the settings by which a run searches what a request asks for: documents, the web, or both.

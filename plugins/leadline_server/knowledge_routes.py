@@ -14,7 +14,7 @@ from typing import Literal
 from starlette.requests import Request
 
 from leadline.errors import CallFailed
-from leadline.records import AddedDocuments, Blob, Document, DocumentList, Passages
+from leadline.records import AddedDocuments, Blob, Document, DocumentList, Passages, StoredDocument
 from leadline_server.endpoint import Endpoint
 from leadline_server.limits import Slots
 from leadline_server.problems import Problem, problem_of
@@ -165,13 +165,18 @@ class KnowledgeRoutes:
         own = [
             document.name
             for document in (await self._base.documents(principal=principal)).documents
-            if not document.from_folder and (not document.shared or document.owner == (principal or ""))
+            if is_own(document, principal)
         ]
         aside = (await self._base.documents(removed=True, principal=principal)).documents
         if max(len(own), len(aside)) >= self._limits.documents and name not in own:
             message = f"you have {len(own):,} documents, and {len(aside):,} removed ones; the limit is"
             hint = "DELETE /v1/knowledge/{id} removes one, and ?purge=1 deletes it at once"
             raise Problem(409, "too_many_documents", f"{message} {self._limits.documents:,} of each", hint)
+
+
+def is_own(document: StoredDocument, principal: str | None) -> bool:
+    """Whether a principal added the document, and may change it."""
+    return not document.from_folder and (not document.shared or document.owner == (principal or ""))
 
 
 def _problem(failed: CallFailed) -> Problem:

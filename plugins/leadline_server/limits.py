@@ -69,7 +69,7 @@ class Rate:
         left, since = self._left.get(key, (self._size, now))
         left = min(self._size, left + (now - since) * self._per_second)
         if left < 1:
-            raise too_many(self._message, (1 - left) / self._per_second)
+            raise too_many(self._message, (1 - left) / self._per_second, number=round(self._size))
         if key not in self._left and len(self._left) >= _KEPT:
             self._left = {name: state for name, state in self._left.items() if now - state[1] < 60}
         self._left[key] = (left - 1, now)
@@ -86,7 +86,7 @@ class Slots:
     def taken(self, key: Hashable) -> Iterator[None]:
         """Hold a place. Raises `Problem` with the status 429."""
         if self._taken[key] >= self._count:
-            raise too_many(self._message, 5)
+            raise too_many(self._message, 5, number=self._count)
         self._taken[key] += 1
         try:
             yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from typing import Any
 
 from starlette.responses import JSONResponse
 
@@ -42,15 +43,16 @@ class OpenAIProblem(Record):
 
 
 class Problem(Exception):
-    """An error that is sent to the client."""
+    """An error that is sent to the client; `data` are the values of `%(name)s` in message and hint."""
 
     def __init__(
-        self, status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
+        self, status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] = {}, **data: Any
     ) -> None:
+        self.status, self.message, self.hint, self.data = status, message, hint, data
+        message, hint = (text % data if data else text for text in (message, hint))
         super().__init__(message)
-        self.status = status
         self.body = ProblemBody(code=code, message=message, hint=hint)
-        self.headers = dict(headers or {})
+        self.headers = dict(headers)
 
     def response(self, path: str = "") -> JSONResponse:
         """Return the reply to a request of this path, in the form that clients of the path expect."""
@@ -70,10 +72,11 @@ def no_such_run() -> Problem:
     return Problem(404, "not_found", "there is no such run", "GET /v1/runs lists the runs")
 
 
-def too_many(message: str, seconds: float) -> Problem:
+def too_many(message: str, seconds: float, **data: Any) -> Problem:
     """Return the error for a limit that was reached; `seconds` until it is worth trying again."""
     wait = max(1, round(seconds + 0.5))
-    return Problem(429, "too_many_requests", message, f"try again in {wait} s", {"Retry-After": str(wait)})
+    headers = {"Retry-After": str(wait)}
+    return Problem(429, "too_many_requests", message, "try again in %(seconds)s s", headers, seconds=wait, **data)
 
 
 def problem_of(error: LeadlineError) -> Problem:

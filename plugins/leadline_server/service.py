@@ -102,7 +102,7 @@ class Service:
     ready: bool = False
 
     def __post_init__(self) -> None:
-        self.streams = Slots(self.limits.streams, f"{self.limits.streams} streams are open, which is the limit")
+        self.streams = Slots(self.limits.streams, "%(number)s streams are open, which is the limit")
         # Set when the server begins to shut down.
         self.closing = asyncio.Event()
         self.active = ActiveRuns(self.queue)

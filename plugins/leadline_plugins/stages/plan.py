@@ -42,7 +42,7 @@ _HITS, _HIT, _WAIT = 8, 200, 1.5
 _GO_ON = "go on"
 # The page shows the first paragraph, and the plan in a field.
 _APPROVE = f"""\
-This is the plan: change, add or delete lines as you like. The question itself is searched for in any case.
+This is the plan: change, add or delete lines; one without a name is a search. The question is searched for in any case.
 
 {{plan}}
 
@@ -178,7 +178,10 @@ async def _approved(plan: Plan, run: StageRun) -> Plan:
             return read_plan(given, plan, limit)
         except ValueError as error:
             answers += 1  # equal questions of a run are one question
-            fault, text = f"Answer {answers} cannot be used: {error}\n", given if "\n" in given else first
+            fault, text = (
+                f"Answer {answers} cannot be used: {error}\n",
+                given if "\n" in given else f"{given}\n\n{first}",
+            )
 
 
 def editable(plan: Plan) -> str:
@@ -203,6 +206,8 @@ def read_plan(text: str, plan: Plan, limit: int) -> Plan:
         if not line.strip():
             continue
         name, *rest = re.split("[:：]", line, maxsplit=1)
+        if not rest and "\n" in text:  # a single line may be a remark
+            name, rest = "search", [line]
         name, value, fields = name.strip().casefold(), one_line("".join(rest)), _SECTION if parts[1:] else _HEAD
         if not rest or name not in fields:
             names = ", ".join(f"{known_name.capitalize()}:" for known_name in fields)
@@ -219,12 +224,15 @@ def read_plan(text: str, plan: Plan, limit: int) -> Plan:
         elif parts[-1].setdefault(fields[name], value) is not value:
             raise ValueError(f"line {number} is a second {name.capitalize()}: (there can be one)")
     head, *sections = parts
-    if not sections:
+    has_only_searches = bool(queries) and not head and not sections
+    if not sections and not has_only_searches:
         raise ValueError("it has no line that begins with Section:")
     if plan.queries and not queries:
         raise ValueError("it has no line that begins with Search:")
     if len(queries) > limit:
         raise ValueError(f"it has {len(queries)} searches; there can be {limit} (research.first_queries, max_queries)")
+    if has_only_searches:
+        return plan.model_copy(update={"queries": tuple(queries), "approval": "edited"})
     return Plan(
         title=head.get("title", plan.title),
         scope=head.get("scope", ""),

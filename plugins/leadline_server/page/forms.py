@@ -78,7 +78,8 @@ async def read_files(request: Request, limit: int) -> list[Blob]:
     length = request.headers.get("content-length", "")
     if not length.isdecimal() or int(length) > limit:
         close = {"Connection": "close"}  # the rest of the body is not read
-        raise Problem(413, "too_large", f"the files have more than {limit / 1e6:,.0f} MB", headers=close)
+        megabytes = f"{limit / 1e6:,.0f}"
+        raise Problem(413, "too_large", "the files have more than %(size)s MB", headers=close, size=megabytes)
     try:
         async with (
             asyncio.timeout(UPLOAD_TIMEOUT),

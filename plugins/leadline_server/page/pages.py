@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -18,8 +19,8 @@ from leadline.records import DocumentList, Evidence, Passages
 from leadline_server.access import SHARED
 from leadline_server.documents import in_collections
 from leadline_server.downloads import Downloads
-from leadline_server.knowledge_routes import KnowledgeRoutes
-from leadline_server.page import forms
+from leadline_server.knowledge_routes import KnowledgeRoutes, is_own
+from leadline_server.page import forms, languages
 from leadline_server.page.run_pages import ACTIONS, RunPages
 from leadline_server.page.shared_pages import SharedPages
 from leadline_server.page.site_pages import SitePages
@@ -27,11 +28,14 @@ from leadline_server.page.templating import Templates
 from leadline_server.page.watching import Trails
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ChangedDocuments, checked
+from leadline_server.run_routes import number
 from leadline_server.service import Service, principal_of
 from leadline_server.sign_in import CALLBACK
 
 # Characters of a document that its page shows.
 _SHOWN = 400_000
+# How long a removed document can be restored.
+_KEPT = timedelta(days=1)
 
 
 # A page of a document: its number, and its text in pieces, of which passages have their ids.
@@ -50,30 +54,55 @@ class DocumentPages:
 
     async def open(self, request: Request) -> Response:
         """Show the text of a document, by pages and passages."""
-        listed = await self._knowledge.open(request)
+        try:
+            listed = await self._knowledge.open(request)
+        except Problem:
+            wanted = request.path_params["document_id"]
+            removed = await self._knowledge.listed(principal_of(request), removed=True)
+            if wanted not in {document.id for document in removed.documents}:
+                raise
+            return RedirectResponse("/documents?" + urlencode({"undo": wanted}), 303)
         opened = listed.opened or Passages()
         text = "".join(source.document.text for source in opened.sources)
         starts = [start for source in opened.sources for start in source.document.pages]
+        cited = await self._cited(request, text, starts)
+        shown = max(_SHOWN, cited[0].span[1] if cited else 0)
         return self._templates.page(
             request,
             "document.html",
             document=listed.documents[0],
-            pages=text_pages(text[:_SHOWN], starts, opened.evidence),
-            is_cut=len(text) > _SHOWN,
+            pages=text_pages(text[:shown], starts, cited or opened.evidence),
+            is_cut=len(text) > shown,
         )
+
+    async def _cited(self, request: Request, text: str, starts: Sequence[int]) -> list[Evidence]:
+        """Return where the passage of a report that the address names stands in the text; empty if nowhere."""
+        run_id, name = (request.query_params.get(field, "") for field in ("run", "passage"))
+        if not run_id:
+            return []
+        try:
+            cited = await self._service.evidence(run_id, name, principal_of(request), 0)
+        except Problem:
+            return []
+        start = text.find(cited.quote, ([0, *starts][: (cited.page or 0) + 1])[-1])
+        end = start + len(cited.quote)
+        return [Evidence(id="passage", source_id="", quote=cited.quote, span=(start, end))] if start >= 0 else []
 
     async def add(self, request: Request) -> Response:
         """Add the files of a form; those that cannot be read are named."""
-        principal = principal_of(request)
+        principal, added = principal_of(request), 0
         with self._knowledge.adding.taken(principal):
             files = await forms.read_files(request, self._service.limits.upload)
             problems = [] if files else [Problem(422, "invalid_request", "choose a file")]
             for file in files:
                 try:
                     await self._knowledge.store(principal, file)
+                    added += 1
                 except Problem as problem:
                     problems.append(problem)
-        return await self._page(request, problems) if problems else RedirectResponse("/documents", 303)
+        if problems:
+            return await self._page(request, problems, added)
+        return RedirectResponse(f"/documents?added={added}", 303)
 
     async def change(self, request: Request) -> Response:
         """Remove, restore, share or delete the selected documents, or ask about them."""
@@ -98,7 +127,7 @@ class DocumentPages:
             return await self._page(request, [problem])
         return RedirectResponse("/documents", 303)
 
-    async def _page(self, request: Request, problems: list[Problem] | None = None) -> Response:
+    async def _page(self, request: Request, problems: list[Problem] | None = None, added: int = 0) -> Response:
         problems, listed, removed, passages = problems or [], DocumentList(), DocumentList(), Passages()
         wanted, base, principal = request.query_params.get("q", "").strip(), self._knowledge, principal_of(request)
         try:
@@ -108,17 +137,19 @@ class DocumentPages:
             problems.append(problem)
         except LeadlineError as error:
             problems.append(problem_of(error))
-        sources = {source.id: source for source in passages.sources}
-        restorable = {document.id for document in removed.documents}
+        sources, undo = {source.id: source for source in passages.sources}, request.query_params.getlist("undo")
         return self._templates.page(
             request,
             "documents.html",
             problems[0].status if problems else 200,
-            problems=[problem.body for problem in problems],
+            problems=problems,
             collections=in_collections(listed.documents),
             count=len(listed.documents),
+            own={document.id for document in listed.documents if is_own(document, principal)},
             removed=removed.documents,
-            undo=[name for name in request.query_params.getlist("undo") if name in restorable],
+            undo=[document for document in removed.documents if document.id in undo],
+            kept=_KEPT,
+            added=added or number(request.query_params, "added", 0, 0, 9_999),
             unread=listed.unread,
             unfinished=listed.unfinished,
             is_reading=self._service.documents.is_reading,
@@ -136,7 +167,7 @@ def text_pages(text: str, starts: Sequence[int], passages: Sequence[Evidence]) -
     """Return a text by its pages, which begin at `starts`; without pages, it is page 0."""
     bounds = [*starts, len(text)] if starts else [0, len(text)]
     pages, upcoming = list[TextPage](), deque(sorted(passages, key=lambda passage: passage.span))
-    for number, (start, end) in enumerate(pairwise(bounds), start=1 if starts else 0):
+    for page, (start, end) in enumerate(pairwise(bounds), start=1 if starts else 0):
         pieces, at = list[tuple[str, str]](), start
         while upcoming and upcoming[0].span[0] < end:
             passage = upcoming.popleft()
@@ -144,8 +175,8 @@ def text_pages(text: str, starts: Sequence[int], passages: Sequence[Evidence]) -
             if at <= first:
                 pieces += [("", text[at:first]), (passage.id, text[first:last])]
                 at = last
-        pages.append((number, [piece for piece in (*pieces, ("", text[at:end])) if piece[1]]))
-    return [page for page in pages if page[1]]
+        pages.append((page, [piece for piece in (*pieces, ("", text[at:end])) if piece[1]]))
+    return [known for known in pages if known[1]]
 
 
 def document_of(url: str) -> str:
@@ -226,6 +257,8 @@ class Pages:
     def _route(self, method: str, path: str, handler: Handler) -> Route:
         async def handle(request: Request) -> Response:
             began = time.monotonic()
+            if reply := languages.switched(request):
+                return reply
             try:
                 reply = await handler(request)
             except Problem as problem:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import Any
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 from pydantic import JsonValue
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from leadline.citations import cite, number
+from leadline.citations import cite, cited, number
 from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.records import Document, Evidence, Files, Hit, Report, Section, Source
@@ -30,7 +31,7 @@ from leadline_server.page import forms
 from leadline_server.page.templating import Templates, own_tags
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
-from leadline_server.page.wording import FORMATS, outcome
+from leadline_server.page.wording import FORMATS
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
 from leadline_server.requests import Labels, NewShare, checked
@@ -107,8 +108,8 @@ class Facts:
 
     claims: dict[str, int]
     total: int
-    sources: int | None
-    passages: int | None
+    sources: int
+    passages: int
 
 
 class RunPages:
@@ -131,7 +132,7 @@ class RunPages:
             draft, progress = await self._draft(trail, view), trail.progress(view.ended or utc_now())
             return await self._page(request, "live.html", view, trail, draft=draft, progress=progress)
         if not (report := await self._report(run_id, principal, view)):
-            return await self._page(request, "ended.html", view, trail, outcome=outcome(view))
+            return await self._page(request, "ended.html", view, trail)
         base, figures = f"/runs/{view.id}", f"/runs/{view.id}/figures/{{id}}"
         thread = await self._service.runs(principal, RunFilter(conversation=view.conversation or view.id))
         return await self._page(
@@ -228,7 +229,7 @@ class RunPages:
             case "delete":
                 await self._service.delete(run_id, principal)
                 await self._trails.forget(run_id, principal)
-                return RedirectResponse("/runs", 303)
+                return RedirectResponse("/runs?deleted=1", 303)
         return RedirectResponse(f"/runs/{run_id}", 303)
 
     async def edit(self, request: Request) -> Response:
@@ -259,7 +260,9 @@ class RunPages:
         known = made
         with suppress(Problem):
             known = known or share_of(self._service, run_id, principal)
-        return await self._page(request, "share.html", view, None, made=made, known=known)
+        host = urlsplit(self._service.url or str(request.base_url)).hostname or ""
+        is_local = host == "localhost" or host.startswith("127.") or host == "::1"
+        return await self._page(request, "share.html", view, None, made=made, known=known, is_local=is_local)
 
     async def answer(self, request: Request) -> Response:
         run_id, principal, _ = await self._view(request)
@@ -324,20 +327,22 @@ class RunPages:
 
     async def _page(self, request: Request, name: str, view: RunView, trail: Trail | None, **values: Any) -> Response:
         questions = [(question, question.until, fields(question)) for question in view.questions]
-        is_active = view.status in ACTIVE
+        is_active, report = view.status in ACTIVE, values.pop("report", None)
+        report = report or await self._report(view.id, principal_of(request), view)
         return self._templates.page(
             request,
             name,
             run=view,
             base=f"/runs/{view.id}",
             trail=trail,
-            facts=facts(view, trail),
+            report=report,
+            facts=facts(view, report),
             questions=questions,
             is_active=is_active,
             now=utc_now(),
             audit_reasons=_rejected(view),
             before=waiting_before(self._service.active.of(principal_of(request)), view.id),
-            downloads=await formats(self._downloads) if has_report(view) else [],
+            downloads=await formats(self._downloads, report) if report else [],
             **values,
         )
 
@@ -386,23 +391,22 @@ def waiting_before(runs: Iterable[QueuedRun], run_id: str) -> int:
     return next((index for index, run in enumerate(waiting) if run.run_id == run_id), 0)
 
 
-def facts(view: RunView, trail: Trail | None) -> Facts:
+def facts(view: RunView, report: Report | None) -> Facts:
     """Return what the head of a run shows."""
     counts: Any = view.verification.get("claims")
     claims = {str(kind): int(times) for kind, times in counts.items()} if isinstance(counts, dict) else {}
-    sources = view.citations.get("total")
     return Facts(
         claims=claims,
         total=sum(claims.values()),
-        sources=len(trail.pages) if trail and trail.pages else sources if isinstance(sources, int) else None,
-        passages=trail.passages if trail and trail.pages else None,
+        sources=len(report.sources) if report else 0,
+        passages=len({name for section in report.sections for name in cited(section.text or "")}) if report else 0,
     )
 
 
-async def formats(downloads: Downloads) -> list[tuple[str, str]]:
+async def formats(downloads: Downloads, report: Report) -> list[tuple[str, str]]:
     """Return the formats that work here with their labels, in the order in which readers want them."""
     try:
-        names = await downloads.formats()
+        names = [name for name in await downloads.formats() if name != "tables" or report.tables]
     except LeadlineError:
         return []
     order = list(FORMATS)

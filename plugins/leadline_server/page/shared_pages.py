@@ -26,7 +26,7 @@ class SharedPages:
             return self._templates.page(request, "lead_on.html", target=base, words="The report opens.")
         view, report = await open_shared(self._service, request)
         parts = await self._runs.fragment(report, figures=f"{base}/figures/{{id}}")
-        about = {"run": view, "base": base, "parts": parts, "downloads": await formats(self._downloads)}
+        about = {"run": view, "base": base, "parts": parts, "downloads": await formats(self._downloads, report)}
         return self._templates.page(request, "shared.html", report=report, **about)
 
     async def figure(self, request: Request) -> Response:

@@ -21,6 +21,7 @@ from leadline_server.access import COOKIE, cookie, keep_session, unknown_token
 from leadline_server.admin import AdminRoutes
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
+from leadline_server.page.languages import gettext
 from leadline_server.page.run_pages import follow_up, form_again, usual_seconds
 from leadline_server.page.templating import Templates, static_file
 from leadline_server.page.wording import LEVELS, ROUTER, STATUSES, WAYS
@@ -49,12 +50,12 @@ _LANGUAGES = {
 
 
 # Efforts that the form offers: title, words, pipeline, preset.
-_EFFORTS = (
+EFFORTS = (
     ("Quick", "An answer of a few paragraphs", "search", ""),
     ("Thorough", "A report of several pages, planned and read in rounds", "research", ""),
     ("Long", "15 to 20 pages with analysis and charts", "longform", "full"),
 )
-_EXAMPLES = (
+EXAMPLES = (
     "How do European ports pay for shore power, and what does it bring them?",
     "What is known about the long-term effects of a four-day week?",
     "Which heat pumps suit old houses, and what do they cost to run?",
@@ -63,7 +64,7 @@ _EXAMPLES = (
 
 @dataclass(frozen=True)
 class Choice:
-    """A pipeline that the form to ask offers, with the estimate of a run; `lacks` is why it cannot be chosen.
+    """A pipeline that the form to ask offers, with the estimate of a run.
 
     `value` is the pipeline and, after a space, a preset; `seconds` the time that a run usually takes, 0 if unknown.
     """
@@ -71,8 +72,16 @@ class Choice:
     about: InstalledPipeline
     value: str
     estimate: Any = None
-    lacks: str = ""
     seconds: float = 0.0
+
+    @property
+    def lacks(self) -> str:
+        """Why it cannot be chosen, in the words of a reader; empty if it can."""
+        if not self.about.problem:
+            return ""
+        if missing := [gettext(LACKS[kind]) for kind in self.about.lacks if kind in LACKS]:
+            return gettext("Needs %(what)s, which this server does not have.", what=gettext(" and ").join(missing))
+        return gettext("Not set up on this server.")
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,7 @@ class SitePages:
             request,
             "home.html",
             problem.status if problem else 200,
-            problem=problem.body if problem else None,
+            problem=problem,
             form=form,
             first=forms.first,
             key=secrets.token_urlsafe(16),
@@ -145,7 +154,7 @@ class SitePages:
             router=ROUTER,
             ways=WAYS,
             chosen=forms.first(form, "pipeline") or settings.pipeline,
-            examples=_EXAMPLES,
+            examples=EXAMPLES,
             settings=settings,
             languages=_LANGUAGES,
             models=self._service.models(identity_of(request)),
@@ -199,6 +208,7 @@ class SitePages:
             all_statuses=STATUSES,
             pipelines=pipelines,
             chosen=query.get("with", ""),
+            is_deleted="deleted" in query,
         )
 
     async def compare(self, request: Request) -> Response:
@@ -320,7 +330,7 @@ class SitePages:
                 known_pipelines = {about.name: about for about in await self._service.pipelines.all()}
                 efforts = [
                     (await self._choice(known_pipelines.pop(name), f"{name} {preset}".strip()), title, words)
-                    for title, words, name, preset in _EFFORTS
+                    for title, words, name, preset in EFFORTS
                     if name in known_pipelines
                 ]
                 others = [await self._choice(about, name) for name, about in known_pipelines.items()]
@@ -332,18 +342,15 @@ class SitePages:
             return offered
 
     async def _choice(self, about: InstalledPipeline, value: str) -> Choice:
-        """Return a pipeline with its estimate, or with what it lacks in the words of a reader."""
-        if about.problem:
-            missing = [LACKS[kind] for kind in about.lacks if kind in LACKS]
-            words = f"Needs {' and '.join(missing)}, which this server does not have."
-            return Choice(about, value, lacks=words if missing else "Not set up on this server.")
-        return Choice(about, value, await self._client.estimate(pipeline=about.name))
+        """Return a pipeline with its estimate, if it can run."""
+        estimate = None if about.problem else await self._client.estimate(pipeline=about.name)
+        return Choice(about, value, estimate)
 
     def _rank(self, choice: Choice) -> tuple[bool, bool, int, str]:
         """Return the place of a pipeline: the usual one, then by level; last those that cannot run."""
         name, level = choice.about.name, choice.about.level
         default = self._client.plugins.settings.pipeline
-        return bool(choice.lacks), name != default, LEVELS.index(level) if level in LEVELS else 9, name
+        return bool(choice.about.problem), name != default, LEVELS.index(level) if level in LEVELS else 9, name
 
 
 def _local(target: str | None) -> str:

@@ -20,8 +20,9 @@ from leadline.rendering import VERDICTS, plain_title, readable_url
 from leadline.run_summary import ACTIVE
 from leadline_server.access import Identity
 from leadline_server.openai.turns import CHAT, REQUEST, TAGS
-from leadline_server.page import wording
+from leadline_server.page import languages, wording
 from leadline_server.page.forms import FIELD, form_token, keep_token, tag_text
+from leadline_server.page.languages import gettext
 from leadline_server.problems import Problem
 from leadline_server.remedies import for_readers
 
@@ -39,6 +40,8 @@ _HEADERS = {
 }
 # Hints that begin so tell a program what to request; the page has links instead.
 _REQUESTS = ("GET ", "POST ", "DELETE ", "its `files` ")
+# A text of a script.
+SCRIPT_TEXT = re.compile(r'\b_\("([^"]+)"')
 _STATIC = {
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
@@ -55,9 +58,11 @@ class Templates:
             loader=PackageLoader("leadline_server.page"),
             autoescape=True,
             undefined=StrictUndefined,
+            extensions=["jinja2.ext.i18n"],
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        env.install_gettext_callables(languages.translate, wording.plural, newstyle=True)  # type: ignore[attr-defined]
         for function in (wording.money, wording.duration, wording.count, wording.plural, wording.day, wording.iso):
             env.filters[function.__name__] = function
         env.filters |= {
@@ -66,7 +71,9 @@ class Templates:
             "place": lambda url: visible(readable_url(url)),
             "one_title": lambda text: visible(plain_title(text)),
             "strong": lambda text: Markup("<b>{}</b>{}{}").format(*str(text).partition(" ")),
-            "stage": lambda name: wording.STAGES.get(name, name.replace("_", " ").capitalize()),
+            "stage": wording.stage,
+            "outcome": wording.outcome,
+            "translated": gettext,
             "own_tags": own_tags,
             "tag_text": tag_text,
             "sentence": _sentence,
@@ -76,11 +83,13 @@ class Templates:
             "marked": _marked,
             "site": wording.site,
             "shortcomings": wording.shortcomings,
-            "for_people": lambda hint: "" if hint.startswith(_REQUESTS) else hint,
+            "message": lambda problem: gettext(problem.message, **problem.data),
+            "hint": lambda problem: "" if problem.hint.startswith(_REQUESTS) else gettext(problem.hint, **problem.data),
             "segment": lambda text: quote(text, safe=","),
         }
         env.globals |= {
             "static": static_address,
+            "page_languages": languages.LANGUAGES,
             "verdicts": VERDICTS,
             "statuses": wording.STATUSES,
             "active_statuses": ACTIVE,
@@ -89,12 +98,16 @@ class Templates:
             "coverage": wording.COVERAGE,
             "form_field": FIELD,
         }
-        self._env = env
+        self.environment = env
 
     def page(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
         """Return a page made from a template."""
         identity: Identity | None = getattr(request.state, "identity", None)
+        language = languages.choose(request)
         about = {
+            "language": language,
+            "address": request.url,
+            "script_words": _script_words(language),
             "path": request.url.path,
             "request_id": getattr(request.state, "request_id", ""),
             "principal": identity.principal if identity else None,
@@ -102,14 +115,14 @@ class Templates:
             "has_session": bool(identity and identity.session),
             "form_value": form_token(request),
         }
-        html = self._env.get_template(name).render(**about, **values)
+        html = self.environment.get_template(name).render(**about, **values)
         reply = HTMLResponse(html.encode("utf-8", "replace"), status, _HEADERS)
         keep_token(request, reply)
         return reply
 
     def problem(self, request: Request, problem: Problem) -> Response:
         """Return an error as a page."""
-        reply = self.page(request, "problem.html", problem.status, problem=problem.body, status_code=problem.status)
+        reply = self.page(request, "problem.html", problem.status, problem=problem)
         for name, value in problem.headers.items():
             if name.lower() != "www-authenticate":
                 reply.headers[name] = value
@@ -118,7 +131,7 @@ class Templates:
 
 def _sentence(text: str) -> str:
     text = text.strip()
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…", "。", "！", "？")) else ".")
 
 
 def _marked(text: str, query: str) -> Markup:
@@ -148,6 +161,14 @@ def static_file(name: str) -> Response:
 def static_address(name: str) -> str:
     """Return the address of a static file, which changes with its content."""
     return f"/static/{name}?{hashlib.sha256(_content(name)).hexdigest()[:12]}"
+
+
+@cache
+def _script_words(language: str) -> dict[str, str]:
+    """Return the texts of the scripts in a language other than English."""
+    scripts = "".join(_content(name).decode() for name in _STATIC if name.endswith(".js"))
+    known = languages.translations(language)
+    return {text: known[text] for text in SCRIPT_TEXT.findall(scripts) if text in known}
 
 
 @cache

@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import Any
 
 from leadline.records import REPORT_PARTS, Event, Notice
-from leadline_server.page.wording import STAGES, plural, site
+from leadline_server.page.languages import gettext
+from leadline_server.page.wording import plural, site, stage
 
 # Calls in flight that are shown; the others are counted.
 _SHOWN = 6
-_DOING = {
+DOING = {
     "chat": "asking a model",
     "perform": "working",
     "search": "searching",
@@ -41,7 +42,7 @@ class Step:
 
     @property
     def title(self) -> str:
-        return STAGES.get(self.name, self.name.replace("_", " ").capitalize())
+        return stage(self.name)
 
 
 @dataclass
@@ -113,7 +114,8 @@ class Trail:
     pages: dict[str, Page] = field(default_factory=dict)
     unread: list[Unread] = field(default_factory=list)
     failures: dict[str, Failing] = field(default_factory=dict)
-    waiting: str = ""
+    # Why it waits, and for how many seconds.
+    waits: tuple[str, float] = ("", 0)
     tokens: int = 0
     cost: float = 0.0
     model_calls: int = 0
@@ -123,7 +125,7 @@ class Trail:
     finished: bool = False
     # Its user ended the search: stages that were refused since then did not fail.
     stopped: bool = False
-    # The calls in flight: kind and description.
+    # The calls in flight: kind, and the task and provider.
     running: dict[str, tuple[str, str]] = field(default_factory=dict)
     # The text of the report that is being written: by call and section.
     drafts: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -174,16 +176,23 @@ class Trail:
     @property
     def now(self) -> list[str]:
         """What is under way."""
-        return list(dict.fromkeys(text for _, text in self.running.values()))[:_SHOWN]
+        return list(dict.fromkeys(gettext(DOING[kind]) + text for kind, text in self.running.values()))[:_SHOWN]
 
     @property
     def doing(self) -> str:
         """What is under way, in one sentence."""
         kinds = Counter(kind for kind, _ in self.running.values())
-        parts = [f"making {plural(kinds['search'], 'search', 'searches')}"] if kinds["search"] else []
-        parts += [f"reading {plural(kinds['fetch'], 'source')}"] if kinds["fetch"] else []
-        text = " and ".join(parts) or (self.current.title if self.current else "Going on")
+        searches, sources = plural(kinds["search"], "search", "searches"), plural(kinds["fetch"], "source")
+        parts = [gettext("making %(searches)s", searches=searches)] if kinds["search"] else []
+        parts += [gettext("reading %(sources)s", sources=sources)] if kinds["fetch"] else []
+        text = gettext(" and ").join(parts) or (self.current.title if self.current else gettext("Going on"))
         return text[:1].upper() + text[1:]
+
+    @property
+    def waiting(self) -> str:
+        """Why it waits, in one sentence."""
+        text, seconds = self.waits
+        return gettext(text, seconds=f"{seconds:.0f}") if text else ""
 
     @property
     def draft(self) -> list[tuple[str, str]]:
@@ -236,7 +245,7 @@ class Trail:
         self.loop_end = str(about.get("loop_end") or self.loop_end)
         if step.state == "failed" and self.stopped:
             step.state = "skipped"
-        self.waiting = ""
+        self.waits = "", 0
 
     def _on_route(self, data: Mapping[str, Any], _: Event) -> None:
         self.route = str(data["pipeline"]), str(data.get("reason", ""))
@@ -287,9 +296,9 @@ class Trail:
 
     def _on_call_started(self, data: Mapping[str, Any], _: Event) -> None:
         kind, provider = str(data.get("kind")), str(data.get("provider"))
-        if kind in _DOING:
+        if kind in DOING:
             task = f" ({data['task']})" if kind == "chat" else ""
-            self.running[str(data["key"])] = kind, f"{_DOING[kind]}{task} · {data.get('model') or provider}"
+            self.running[str(data["key"])] = kind, f"{task} · {data.get('model') or provider}"
         self.drafts.pop(str(data["key"]), None)
 
     def _on_call_restart(self, data: Mapping[str, Any], _: Event) -> None:
@@ -304,15 +313,15 @@ class Trail:
         self.running.pop(str(data["key"]), None)
         if data.get("outcome") != "reply":
             self.drafts.pop(str(data["key"]), None)
-        self.waiting = ""
+        self.waits = "", 0
         if data.get("kind") == "chat" and data.get("from") == "live":
             self.model_calls += 1
 
     def _on_call_retried(self, data: Mapping[str, Any], _: Event) -> None:
-        self.waiting = f"A service did not answer. Trying again in {data['seconds']:.0f} s."
+        self.waits = "A service did not answer. Trying again in %(seconds)s s.", data["seconds"]
 
     def _on_call_held(self, data: Mapping[str, Any], _: Event) -> None:
-        self.waiting = f"A service is busy. Going on in {data['seconds']:.0f} s."
+        self.waits = "A service is busy. Going on in %(seconds)s s.", data["seconds"]
 
     def _on_usage(self, data: Mapping[str, Any], _: Event) -> None:
         spent = data.get("spent") or {}

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from leadline.records import Notice
 from leadline.rendering import safe_url
+from leadline_server.page.languages import gettext, translate
 from leadline_server.views import RunView
 
 STATUSES: Mapping[str, str] = {
@@ -99,7 +100,7 @@ class Outcome:
 
 
 # What kinds of failures mean for the reader.
-_FAILURES: Mapping[str, str] = {
+FAILURES: Mapping[str, str] = {
     "NETWORK": "The web, or a service that this server asks, did not answer.",
     "LLM": "Replies of the language model could not be used.",
     "RESOURCE_LIMIT": "A limit of cost or time was reached.",
@@ -112,63 +113,72 @@ def outcome(view: RunView) -> Outcome:
     match view.status:
         case "no_evidence":
             words = "Leadline searched and read, but nothing that it read answers the question. No report was written."
-            return Outcome("No answer was found", words)
+            return Outcome(gettext("No answer was found"), gettext(words))
         case "cancelled":
             words = "It ended before a report was written. What was paid for is kept: it can go on where it was."
-            return Outcome("This run was stopped", words, "Continue")
+            return Outcome(gettext("This run was stopped"), gettext(words), gettext("Continue"))
         case "interrupted":
             words = "The server was restarted while it worked. It can go on where it was; nothing is paid for twice."
-            return Outcome("This run was interrupted", words, "Continue")
+            return Outcome(gettext("This run was interrupted"), gettext(words), gettext("Continue"))
         case "complete" | "partial":
-            return Outcome("The report is missing", "The run ended, but its report cannot be read.")
+            return Outcome(gettext("The report is missing"), gettext("The run ended, but its report cannot be read."))
     if view.audit.get("accepted") is False:
         words = "The report did not pass the checks that this server demands, so it is not shown."
-        return Outcome("The report was rejected", words, "Try again", retry=True)
-    category = next((error.category for error in view.errors if error.category in _FAILURES), "")
-    words = f"{_FAILURES.get(category, '')} It ended without a report.".strip()
+        return Outcome(gettext("The report was rejected"), gettext(words), gettext("Try again"), retry=True)
+    category = next((error.category for error in view.errors if error.category in FAILURES), "")
+    words = f"{gettext(FAILURES.get(category, ''))} {gettext('It ended without a report.')}".strip()
     if category == "NETWORK":
-        return Outcome("A service could not be reached", words, "Try again", retry=True)
-    return Outcome("Something went wrong", words, "Try again", retry=True)
+        return Outcome(gettext("A service could not be reached"), words, gettext("Try again"), retry=True)
+    return Outcome(gettext("Something went wrong"), words, gettext("Try again"), retry=True)
 
 
 def shortcomings(errors: Iterable[Any]) -> list[str]:
     """Return in a sentence each what kinds of errors mean for the reader; the stop of a reader is none."""
     categories = dict.fromkeys(error.category for error in errors if Notice.read(error.message).code != "stopped")
-    return [_FAILURES[category] for category in categories if category in _FAILURES]
+    return [gettext(FAILURES[category]) for category in categories if category in FAILURES]
 
 
 def money(value: Any) -> str:
     """Return an amount of US dollars: `$0.0042`, `$1.20`."""
     amount = _number(value)
-    if amount == 0:
-        return "$0"
-    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.2g}" if amount >= 0.0001 else "less than $0.0001"
+    if amount < 0.0001:
+        return gettext("less than $0.0001") if amount else "$0"
+    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.2g}"
 
 
 def duration(seconds: Any) -> str:
     """Return a time: `3.4 s`, `2 min 5 s`, `1 h 10 min`."""
     value = max(0.0, _number(seconds))
     if value < 10:
-        return f"{value:.1f} s"
+        return gettext("%(seconds)s s", seconds=f"{value:.1f}")
     if value < 60:
-        return f"{value:.0f} s"
+        return gettext("%(seconds)s s", seconds=f"{value:.0f}")
     minutes, rest = divmod(round(value), 60)
     if minutes >= 60:
-        return f"{minutes // 60} h {minutes % 60} min"
-    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+        return gettext("%(hours)s h %(minutes)s min", hours=minutes // 60, minutes=minutes % 60)
+    if rest:
+        return gettext("%(minutes)s min %(seconds)s s", minutes=minutes, seconds=rest)
+    return gettext("%(minutes)s min", minutes=minutes)
 
 
 def shortfall(view: RunView) -> str:
     """Return in one sentence why a report is not complete."""
     if any(part.code == "stopped" for part in Notice.read(view.reason).parts):
-        return "You stopped the search, and it was written from what was found until then."
+        return gettext("You stopped the search, and it was written from what was found until then.")
     sentences = shortcomings(view.errors)
-    return sentences[0] if sentences else "Parts of it could not be written or checked."
+    return sentences[0] if sentences else gettext("Parts of it could not be written or checked.")
 
 
 def rough(seconds: float) -> str:
     """Return a time as people say it: `20 s`, `4 min`."""
-    return f"{max(10, round(seconds, -1)):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+    if seconds < 90:
+        return gettext("%(seconds)s s", seconds=f"{max(10, round(seconds, -1)):.0f}")
+    return gettext("%(minutes)s min", minutes=f"{seconds / 60:.0f}")
+
+
+def stage(name: str) -> str:
+    """Return what a stage does; of other packages its name."""
+    return gettext(STAGES.get(name) or name.replace("_", " ").capitalize())
 
 
 def site(url: str) -> str:
@@ -190,13 +200,14 @@ def count(value: Any) -> str:
 
 
 def plural(value: Any, singular: str, many: str = "") -> str:
-    """Return a number with its noun."""
-    return f"{count(value)} {singular if int(_number(value)) == 1 else many or singular + 's'}"
+    """Return a number with its noun; languages without plural forms translate the singular."""
+    noun = singular if int(_number(value)) == 1 else many or f"{singular}s"
+    return translate(f"%(number)s {singular}", f"%(number)s {noun}") % {"number": count(value)}
 
 
 def day(value: datetime | None) -> str:
     """Return a time in UTC: `28 Nov 2026, 14:05`."""
-    return f"{value.astimezone(UTC):%-d %b %Y, %H:%M}" if value else ""
+    return value.astimezone(UTC).strftime(gettext("%-d %b %Y, %H:%M")) if value else ""
 
 
 def iso(value: datetime | None) -> str:

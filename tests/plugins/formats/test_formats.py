@@ -179,7 +179,7 @@ async def test_brackets_around_marks_follow_the_script(written: str, said: str) 
         ("local://local/d/01-%E5%81%A5%E4%BF%9D.md", "d/01-健保.md"),
         ("local://papers/d/e/a%20b%25-%C3%BC.md", "d/e/a%20b%25-ü.md"),
         ("local://papers/d/%FF%E5.md", "d/%FF%E5.md"),
-        ("knowledge://shared/0a1b/%E5%81%A5%E4%BF%9D.md", "健保.md"),
+        ("knowledge://shared/0a1b/%E5%81%A5%20%E4%BF%9D.md", "健 保.md"),
         ("local://papers/d/%E2%80%AEgnp.md", "d/%E2%80%AEgnp.md"),
         ("https://example.org/%E5%81%A5", "https://example.org/%E5%81%A5"),
     ],

@@ -70,6 +70,13 @@ def test_sections_questions_and_searches_are_changed_added_and_dropped() -> None
     assert (plan.title, plan.scope) == (PLAN.title, "")
 
 
+def test_lines_without_a_name_are_searches_of_the_plan_as_it_is() -> None:
+    plan = read_plan("low water\n  soundings 1871", PLAN, 2)
+    assert (plan.sections, plan.approval) == (PLAN.sections, "edited")
+    assert [query.query for query in plan.queries] == ["low water", "soundings 1871"]
+    assert [query.query for query in read_plan("tolls of 1871\nSection: Tolls", PLAN, 2).queries] == ["tolls of 1871"]
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

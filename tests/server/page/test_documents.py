@@ -74,7 +74,7 @@ def test_shared_folders_that_are_being_read_are_not_taken_for_empty(
 def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served) -> None:
     alice, bob = visitor(team, "alice"), visitor(team, "bob")
     assert "No documents yet" in text(alice.open("/documents"))
-    assert add(alice, ("pier.md", PIER)).startswith("200")
+    assert "1 document added." in add(alice, ("pier.md", PIER))
     assert "1 document" in text(alice.open("/documents"))
     matches = alice.open("/documents?q=oak+pier+of+the+harbour")
     assert "of oak" in text(matches, ".found")
@@ -85,7 +85,9 @@ def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served
     name = selected(alice)
     for to in ("removed", "deleted", "shared"):
         change(bob, to, name, status=404)
-    assert "1 document removed" in change(alice, "removed", name)
+    assert "pier removed." in change(alice, "removed", name).lower()
+    assert "It can be restored until" in text(alice.open(f"/documents/{name}"), ".undo")
+    bob.open(f"/documents/{name}", 404)
     assert "No documents yet" in text(alice.open("/documents"))
     assert "1 document" in change(alice, "restored", name)
     assert "of oak" in text(alice.open("/documents?q=oak+pier+of+the+harbour"), ".found")
@@ -133,6 +135,10 @@ def test_a_question_is_answered_from_the_chosen_documents(team: Served) -> None:
     report = http.get(f"/v1/runs/{run_id}/files/report.json")
     titles = {source["hit"]["title"] for source in report.json()["sources"]}
     assert titles == {"Pier"}
+    cite = alice.open(f"/runs/{run_id}").css(".report .citation")[0].attributes["href"] or ""
+    passage = alice.open(cite).css(".passage h2 a")[0].attributes["href"] or ""
+    assert passage.startswith(f"/documents/{name}?")
+    assert "of oak" in text(alice.open(passage), "#passage"), "marked where it stands"
     after = alice.submit(form(alice.open(f"/runs/{run_id}"), "/runs"), question="How long is the pier of the harbour?")
     assert finish(http, after.url.path.removeprefix("/runs/"))["engines"] == ["knowledge"], "nor does it ask the web"
     chat = {"model": "leadline-research", "messages": [{"role": "user", "content": question}]}
@@ -188,7 +194,9 @@ def test_a_form_takes_its_turn_before_its_files_are_read(team: Served) -> None:
 
 def test_a_file_that_cannot_be_read_and_a_form_of_another_site_are_refused(team: Served) -> None:
     bob = visitor(team, "bob")
-    assert "broken.pdf" in add(bob, ("broken.pdf", b"%PDF-1.7 nothing"))
+    refused = add(bob, ("broken.pdf", b"%PDF-1.7 nothing"))
+    assert "<b>broken.pdf</b> cannot be read. Save it as PDF" in refused
+    assert "not a readable PDF" in refused.partition("<summary>")[2], "one click away"
     assert add(bob).startswith("4")
     assert add(bob, ("pier.md", PIER), token="x" * 43).startswith("403")
     assert "No documents yet" in text(bob.open("/documents"))

@@ -30,6 +30,9 @@ def test_a_question_is_asked_watched_and_read_without_javascript(browser: Browse
     assert passage.css_first(".stored mark") is not None
     for path in ("trail", "checks", "details"):
         assert text(browser.open(f"/runs/{run}/{path}"))
+    share = text(browser.open(f"/runs/{run}/share"), "#confirm-form")
+    assert "this server has no login. The link works on this computer only" in share
+    assert "People who log in" not in share
 
 
 def test_a_form_that_is_sent_twice_starts_one_run(browser: Browser) -> None:
@@ -74,11 +77,11 @@ def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, 
     assert done in (browser.open("/runs?pipeline=research&tag=team%3Dharbour").html or "")
     assert "No run matches" in text(browser.open("/runs?pipeline=chat"))
     compared = browser.open(f"/compare?run={done}&run={other}")
-    assert "Claims only in A" in text(compared)
-    assert "Model calls 0 0" in text(compared, "table")
+    assert "Neither report makes claims that could be compared" in text(compared)
+    assert "Cost free free Tokens 0 0 Model calls 0 0" in text(compared, "table")
     assert "choose two runs" in text(browser.open(f"/compare?run={done}", 422)).lower()
     confirm = browser.open(f"/runs/{other}/delete")
-    browser.submit(form(confirm, f"/runs/{other}/delete"))
+    assert "The run was deleted." in browser.submit(form(confirm, f"/runs/{other}/delete")).text
     browser.open(f"/runs/{other}", 404)
 
 
@@ -116,6 +119,7 @@ def test_every_format_can_be_downloaded_whether_it_was_ordered_or_not(
 ) -> None:
     links = [one.attributes["href"] for one in browser.open(f"/runs/{done}").css(".downloads a[download]")]
     assert f"/runs/{done}/download/{name}" in links
+    assert f"/runs/{done}/download/tables" not in links, "it has none"
     reply = browser.http.get(f"/runs/{done}/download/{name}")
     assert begins in reply.content[:4_000]
     assert "attachment" in reply.headers["content-disposition"]
@@ -211,11 +215,12 @@ def test_a_run_is_renamed_pinned_tagged_and_asked_again_with_its_options(browser
     finish(http, run)
     finish(http, order(http, "Which tide?"))  # a newer one
     edit = form(browser.open(f"/runs/{run}/edit"), f"/runs/{run}/edit")
-    shown = browser.submit(edit, title=f"  {title}\n", tags="team=pilots, year=2026", pinned="on")
+    shown = browser.submit(edit, title=f"  {title}\n", tags="team=pilots, year=2026, tide", pinned="on")
     assert (shown.url.path, "<script>alert" in shown.text) == (f"/runs/{run}", False)
     assert text(browser.open(f"/runs/{run}"), "h1") == title
+    assert text(browser.open(f"/runs/{run}"), ".facts").endswith("Pinned team=pilots year=2026 tide")
     view = http.get(f"/v1/runs/{run}").json()
-    assert view["tags"] == tags | {"year": "2026"}
+    assert view["tags"] == tags | {"year": "2026", "tide": ""}
     first = http.get("/v1/runs").json()["runs"][0]
     assert (first["run_id"], first["title"], first["pinned"]) == (run, title, True)
     assert [item["run_id"] for item in http.get("/v1/runs?q=bathymetry").json()["runs"]] == [run]
@@ -227,7 +232,7 @@ def test_a_run_is_renamed_pinned_tagged_and_asked_again_with_its_options(browser
     again = browser.open(f"/?again={run}")
     values = {field.attributes["name"]: field.attributes.get("value") for field in again.css(".ask input")}
     assert (text(again, "#question"), values["set.report.length"]) == (QUESTION, "700")
-    assert (values["tags"], text(again, "#language option[selected]")) == ("team=pilots, year=2026", "Deutsch")
+    assert (values["tags"], text(again, "#language option[selected]")) == ("team=pilots, year=2026, tide", "Deutsch")
 
 
 def test_a_question_of_the_run_is_a_form(tmp_path: Path) -> None:

@@ -381,8 +381,13 @@ def match_expression(terms: Sequence[str], *, any_word: bool = False) -> str:
 
 
 def excerpt(text: str, terms: Sequence[str]) -> str:
-    """Return the text around the first occurrence of a term, on one line; empty if it occurs in another form only."""
-    places = [match.start() for term in terms if (match := re.search(re.escape(term), text, re.IGNORECASE))]
+    """Return the text around the first occurrence of a term, else of another form of it, on one line; else nothing."""
+    forms = ((term, term[: max(_LEAST_LETTERS, len(term) - 3)]) for term in terms)
+    matches = (
+        re.search(re.escape(term), text, re.IGNORECASE) or re.search(rf"\b{re.escape(stem)}", text, re.IGNORECASE)
+        for term, stem in forms
+    )
+    places = [match.start() for match in matches if match]
     if not places:
         return ""
     start = max(0, min(places) - _EXCERPT // 4)

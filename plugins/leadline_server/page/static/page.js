@@ -3,6 +3,10 @@
 const $ = (selector, from = document) => from.querySelector(selector);
 const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
 document.body.classList.add("js");
+// Texts in the language of the page, which brings those of the scripts if it is not English.
+const words = JSON.parse($("#words")?.textContent ?? "{}");
+const _ = (text, values) => (words[text] ?? text).replace(/%\((\w+)\)s/g, (all, name) => values[name]);
+const locale = document.documentElement.lang.replace(/^en$/, "en-GB");
 
 // A page of this server as a document; its scripts do not run.
 function load(address) {
@@ -38,7 +42,7 @@ async function show(cite) {
     const close = document.createElement("button");
     close.type = "button";
     close.className = "quiet close";
-    close.textContent = "Close";
+    close.textContent = _("Close");
     close.addEventListener("click", back);
     panel.replaceChildren(close, document.importNode(body, true));
     for (const stored of $$(".stored", panel)) {
@@ -95,6 +99,7 @@ async function ask(link) {
 
 document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  for (const menu of $$(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   const cite = event.target.closest(".report .citation");
   const link = event.target.closest("[data-ask-first]");
   if (cite && panel) {
@@ -107,6 +112,11 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
+  const menu = event.key === "Escape" && $(".menu[open]");
+  if (menu) {
+    menu.open = false;
+    return $("summary", menu).focus();
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
   if (event.key === "j") step(1);
   else if (event.key === "k") step(-1);
@@ -136,12 +146,12 @@ for (const runs of $$("[data-days]")) {
   const midnight = (...time) => new Date(...time).setHours(0, 0, 0, 0);
   const weekday = (new Date().getDay() + 6) % 7;
   const heading = (run) => {
-    if ($(".pinned", run)) return "Pinned";
+    if ($(".pinned", run)) return _("Pinned");
     const time = $("time", run)?.dateTime ?? Date.now();
     const days = Math.round((midnight() - midnight(time)) / 864e5);
-    if (days < 2) return days < 1 ? "Today" : "Yesterday";
-    if (days <= weekday + 7) return days <= weekday ? "This week" : "Last week";
-    return new Date(time).toLocaleString("en-GB", { month: "long", year: "numeric" });
+    if (days < 2) return days < 1 ? _("Today") : _("Yesterday");
+    if (days <= weekday + 7) return days <= weekday ? _("This week") : _("Last week");
+    return new Date(time).toLocaleString(locale, { month: "long", year: "numeric" });
   };
   let title = null, days = null;
   for (const run of [...runs.children]) {
@@ -163,10 +173,17 @@ document.addEventListener("keydown", (event) => {
 // --- times as the reader's clock has them -----------------------------------------------------------------------------
 for (const time of $$("time[datetime]")) {
   time.title = time.textContent;
-  time.textContent = new Date(time.dateTime).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+  time.textContent = new Date(time.dateTime).toLocaleString(locale, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
 $("input#link")?.select();
+for (const button of $$("[data-copy]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    document.getElementById(button.dataset.copy).select();
+    if (document.execCommand("copy")) button.textContent = _("Copied"); // the newer way needs HTTPS
+  });
+}
 // On a phone the report begins before its contents.
 if (matchMedia("(max-width: 60rem)").matches) for (const part of $$(".fold")) part.open = false;
 
@@ -199,7 +216,8 @@ function tick() {
   }
   for (const clock of $$("[data-clock]")) {
     const past = Math.max(0, Math.round((Date.now() - new Date(clock.dataset.clock)) / 1000));
-    clock.textContent = past < 60 ? `${past} s` : `${Math.floor(past / 60)} min ${past % 60} s`;
+    const values = { minutes: Math.floor(past / 60), seconds: past % 60 };
+    clock.textContent = past < 60 ? _("%(seconds)s s", values) : _("%(minutes)s min %(seconds)s s", values);
   }
 }
 
@@ -230,7 +248,7 @@ if (tell && "Notification" in window) {
   tell.addEventListener("click", async () => {
     const granted = (await Notification.requestPermission()) === "granted";
     tell.disabled = true;
-    tell.textContent = granted ? "You will be told; leave this page open" : "Your browser does not allow it";
+    tell.textContent = granted ? _("You will be told; leave this page open") : _("Your browser does not allow it");
     if (granted) notify = (text) => { try { new Notification(text); } catch { /* phones only show those of apps */ } };
   });
 }
@@ -270,7 +288,7 @@ if (live != null) {
     };
     const kinds = ["run.started", "progress", "message", "query", "found", "source", "unread", "question", "review", "usage", "error", "notice", "route", "call.started", "call.finished", "call.retried", "call.held", "session.finished"];
     for (const kind of kinds) stream.addEventListener(kind, refresh);
-    stream.addEventListener("question", () => notify(`Leadline asks: ${document.title}`));
+    stream.addEventListener("question", () => notify(`${_("Leadline asks")}: ${document.title}`));
     stream.addEventListener("run.finished", async () => {
       stream.close();
       await load(location.pathname).then((page) => notify(page.title)).catch(() => {});

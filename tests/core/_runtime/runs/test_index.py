@@ -16,7 +16,7 @@ from tests.hot_journal import journal_that_deletes
 from leadline._runtime.journal.lock import FolderLock
 from leadline._runtime.runs import index as index_module
 from leadline._runtime.runs.folder import delete_run, run_info
-from leadline._runtime.runs.index import FILE, RunIndex
+from leadline._runtime.runs.index import FILE, RunIndex, excerpt
 
 
 def make_run(folder: Path, name: str, question: str = "", report: str = "", **values: Any) -> Path:
@@ -98,6 +98,7 @@ def test_words_are_found_in_every_language(runs: Path, text: str, expected: list
 def test_a_search_shows_the_text_around_the_word(runs: Path) -> None:
     (run,) = RunIndex(runs).search("水深")
     assert run.excerpt == "港口的水深是九英寻，农业发展。"
+    assert excerpt("They are dredging the port.", ["dredged"]) == "They are dredging the port."
 
 
 def test_reports_in_other_formats_are_searched(tmp_path: Path) -> None:
