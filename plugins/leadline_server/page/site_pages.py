@@ -159,7 +159,7 @@ class SitePages:
             languages=_LANGUAGES,
             models=self._service.models(identity_of(request)),
             webhooks=self._service.notifications.webhooks,
-            address=self._service.notifications.mail and self._service.store.address(principal),
+            mail_address=self._service.notifications.mail and self._service.store.address(principal),
             can_ask=identity_of(request).role != "reader",
             earlier=earlier,
             sources=await self._service.documents.choice(form, principal),
