@@ -211,7 +211,7 @@ class Client:
 
         A question may continue others: with `follows` those of a run and of the runs that it followed, with the id of a
         `conversation` those of its last run; an unknown id begins a conversation. `turns` are earlier questions and
-        answers that were no runs. The earlier sources are sources of the new run.
+        answers that were no runs. With a model the earlier sources are sources of the new run.
         """
         request = self._request(question, self.plugins.loaded, tags, principal, earlier)
         return self._walk(await self._new(request, self.plugins, self._options(asker, interactive, observers)))
