@@ -75,7 +75,9 @@ def fused(words: Scores, vectors: Sequence[Place], weight: float) -> Scores:
             scores[passage] += share / (FUSION + rank_)
     by_place = [*words.values()]
     further = repeat(by_place[-1] if len(by_place) >= DEPTH else 0.0)
-    return dict(zip(sorted(scores, key=lambda passage: (-scores[passage], passage)), chain(by_place, further)))
+    return dict(
+        zip(sorted(scores, key=lambda passage: (-scores[passage], passage)), chain(by_place, further), strict=False)
+    )
 
 
 _EMPTY = "there are no documents: add some with `leadline knowledge add PATH`"

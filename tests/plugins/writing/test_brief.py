@@ -82,7 +82,7 @@ def test_a_han_character_takes_half_the_room_of_a_word() -> None:
 def test_the_first_line_names_the_words_that_no_passage_has() -> None:
     made = brief(request(passage("The harbour of Porto Alvo."), question="Which cipher has the harbour?"))
     assert made.missing_words == ("cipher",)
-    assert lines(made)[0] == "No passage shown has: “cipher”."
+    assert lines(made)[0] == "These words appear in none of the passages: “cipher”."
     assert (
         brief(request(passage("Its cipher.", path=("The harbour uses",)), question="cipher harbour")).missing_words
         == ()
@@ -110,5 +110,5 @@ def test_a_passage_keeps_its_lead_in_and_the_head_of_its_table() -> None:
 
 def test_a_brief_says_in_the_language_of_the_question_what_it_is() -> None:
     made = brief(request(passage("港口有多深。"), question="港口有多深？", language="zh"))
-    assert "未经评判" in lines(made)[0]
+    assert "没有人核对过" in lines(made)[0]
     assert made.title == "找到的段落"
