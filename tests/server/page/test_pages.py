@@ -128,7 +128,8 @@ def test_every_format_can_be_downloaded_whether_it_was_ordered_or_not(
     reply = browser.http.get(f"/runs/{done}/download/{name}")
     assert begins in reply.content[:4_000]
     assert "attachment" in reply.headers["content-disposition"]
-    assert "research_report_2" in reply.headers["content-disposition"]
+    words = re.sub(r"\W+", "-", QUESTION[:60]).strip("-")
+    assert re.search(rf'filename="{words}_\d{{4}}-\d\d-\d\d\.', reply.headers["content-disposition"])
 
 
 def test_a_format_that_does_not_exist_names_those_that_do(browser: Browser, done: str) -> None:
