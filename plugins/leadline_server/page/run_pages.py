@@ -148,6 +148,7 @@ class RunPages:
                 passages=f"{base}/evidence/{{id}}",
                 checks=f"{base}/checks?claim={{number}}#claim-{{number}}",
                 figures=figures,
+                documents="/documents/{id}",
             ),
             thread=thread.runs[::-1],
             uncited=len(report.uncited),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from leadline.citations import cited
 from leadline.records import Book, Document, Evidence, Hit, Section, Source, SynthesisRequest
 from leadline_plugins.verification.claims import section_statements
@@ -87,6 +89,24 @@ def test_the_first_line_names_the_words_that_no_passage_has() -> None:
         brief(request(passage("Its cipher.", path=("The harbour uses",)), question="cipher harbour")).missing_words
         == ()
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://port.example/a(b)", "[Title s2, End](<https://port.example/a(b)>)"),
+        ("knowledge://shared/0f95/minutes.docx", "[Title s2, End](<knowledge://shared/0f95/minutes.docx>)"),
+        ("https://port.example/a> b", "Title s2, End"),
+        ("local://local/minutes.docx", "Title s2, End"),
+    ],
+)
+def test_a_further_place_is_a_link_where_a_reader_can_open_it(url: str, shown: str) -> None:
+    asked = request(passage("It was dredged in 1871."), passage("Rest.", 0.1, "s2", path=("End",)))
+    hit = Hit(url=url, title="Title s2")
+    sources = [it.model_copy(update={"hit": hit}) if it.id == "s2" else it for it in asked.book.sources]
+    book = asked.book.model_copy(update={"sources": tuple(sources)})
+    made = brief(asked.model_copy(update={"book": book}))
+    assert lines(made)[-1] == f"- {shown}"
 
 
 def test_a_brief_claims_nothing() -> None:
