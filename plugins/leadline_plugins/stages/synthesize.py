@@ -246,8 +246,6 @@ def no_evidence(
     question: Question, searches: Sequence[Found], sources: Sequence[Source], unread: Sequence[Unread]
 ) -> str:
     """Return the reason for a report without evidence, with the first failure."""
-    if any(source.document.text.strip() for source in sources):  # no passage has a word of the question
-        return f"nothing was found for: {question.text}"
     if sources:
         return f"none of the {len(sources)} pages read has any text to cite for: {question.text}"
     if unread:

@@ -242,7 +242,7 @@ async def test_without_a_model_only_what_the_words_of_the_question_find_well_is_
     assert quoted == {"The repair of the swing bridge is postponed until November."}
     assert matches, "vectors find something for any question"
     assert nonsense.status == "no_evidence"
-    assert nonsense.reason == "nothing was found for: releaze zwing numberz"
+    assert nonsense.reason.endswith("pages read has any text to cite for: releaze zwing numberz")
 
 
 async def test_a_question_is_answered_in_one_model_call_that_cites_the_document(tmp_path: Path, docs: Path) -> None:
