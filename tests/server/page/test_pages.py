@@ -97,7 +97,7 @@ def test_efforts_have_their_price_and_other_pipelines_say_what_they_lack(browser
     assert page.css_first("input[name='set.verify.require_support'][disabled]"), (
         "a server without a model checks nothing"
     )
-    assert "this server has no language model" in text(page, "#question-help")
+    assert "This server has no language model" in text(page, "#question-help")
     assert "About 400 words of quoted passages" in text(page, ".choice:has([value=research])")
     assert "Needs a language model, which this server does not have." in text(page, ".choice.off")
     assert "leadline " not in text(page)
