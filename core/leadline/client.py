@@ -46,7 +46,7 @@ from leadline._settings.load import Given, Loaded, load_settings, pipeline_in, p
 from leadline._settings.sources import Sources
 from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
-from leadline.errors import LeadlineError, UsageError
+from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.estimates import Estimate, Explanation
 from leadline.files import read_limited
 from leadline.inventory import InstalledPipeline, InstalledPlugin, Setting
@@ -211,7 +211,7 @@ class Client:
 
         A question may continue others: with `follows` those of a run and of the runs that it followed, with the id of a
         `conversation` those of its last run; an unknown id begins a conversation. `turns` are earlier questions and
-        answers that were no runs. The earlier sources are sources of the new run.
+        answers that were no runs. With a model the earlier sources are sources of the new run.
         """
         request = self._request(question, self.plugins.loaded, tags, principal, earlier)
         return self._walk(await self._new(request, self.plugins, self._options(asker, interactive, observers)))
@@ -343,7 +343,9 @@ class Client:
             yield run
 
     def explain(self) -> Explanation:
-        """Return the plan of a run, without any call."""
+        """Return the plan of a run, without any call. Raises `ConfigError` if none would start."""
+        if problem := self.plugins.loaded.unjudged:
+            raise ConfigError(problem)
         return explain(self.plugins)
 
     async def estimate(self, question: str = "", *, pipeline: str = "") -> Estimate:
@@ -526,6 +528,8 @@ class Client:
     ) -> RunRequest:
         if unknown := sorted(earlier.keys() - Earlier.__annotations__.keys()):
             raise TypeError(f"unexpected arguments: {', '.join(unknown)}; what a client does is set when it is made")
+        if loaded.unjudged:
+            raise ConfigError(loaded.unjudged)
         text, position = check_question(question), Place()
         if earlier.get("conversation") or earlier.get("follows") is not None:
             folder = self.runs_folder(principal=principal)

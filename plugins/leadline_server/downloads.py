@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import zipfile
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -14,9 +16,12 @@ from leadline_server.limits import Slots
 from leadline_server.problems import Problem
 from leadline_server.run_routes import send
 from leadline_server.service import Service
+from leadline_server.views import RunView
 
 # The endings of formats whose files are not named like the format.
 ENDINGS = {"markdown": "md", "latex": "tex", "bibtex": "bib"}
+# Characters of a question in the name of a file.
+_STEM = 60
 
 
 class Downloads:
@@ -39,10 +44,11 @@ class Downloads:
             plugin.name for plugin in await self.plugins() if "report_formatters" in plugin.kinds and not plugin.lacks
         ]
 
-    async def send(self, run_id: str, principal: str | None, name: str) -> Response:
-        """Send a report in a format, with the time of its run in the file's name. Raises `Problem`."""
+    async def send(self, run_id: str, principal: str | None, name: str, *, by_question: bool = False) -> Response:
+        """Send a report in a format; the file is named by the question or the time of its run. Raises `Problem`."""
         view = await self._service.view(run_id, principal)
         stem, ending = f"research_report_{view.began:%Y%m%d_%H%M%S}", ENDINGS.get(name, name)
+        stem = file_stem(view) if by_question else stem
         if f"report.{ending}" in view.files:
             path = await self._service.file(run_id, f"report.{ending}", principal)
             return send(path, name=f"{stem}.{ending}", download=True)
@@ -58,6 +64,12 @@ class Downloads:
             return await asyncio.to_thread(_attachment, made, stem, name)
 
 
+def file_stem(view: RunView) -> str:
+    """Return the name of a file of a run, for people: the first words of its question, and its day."""
+    words = re.sub(r"\W+", "-", view.question[:_STEM]).strip("-")
+    return f"{words or 'report'}_{view.began:%Y-%m-%d}"
+
+
 def _attachment(made: Files, stem: str, name: str) -> Response:
     """Return files as one: a single one as it is, several in a ZIP archive."""
     first = made.files[0]
@@ -69,5 +81,7 @@ def _attachment(made: Files, stem: str, name: str) -> Response:
             for part in made.files:
                 pack.writestr(part.name, part.data)
         content, media_type, file = archive.getvalue(), "application/zip", f"{stem}_{name}.zip"
-    headers = {"Content-Disposition": f'attachment; filename="{file}"'}
+    coded = quote(file)  # as Starlette does for files
+    named = f'filename="{file}"' if coded == file else f"filename*=utf-8''{coded}"
+    headers = {"Content-Disposition": f"attachment; {named}"}
     return Response(content, media_type=media_type, headers=headers)

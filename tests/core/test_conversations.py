@@ -155,6 +155,19 @@ async def test_without_a_model_the_earlier_question_is_the_context_of_the_next(t
     assert "granite" in then.text
 
 
+async def test_without_a_model_a_follow_up_of_enough_words_is_a_question_of_its_own(tmp_path: Path) -> None:
+    kept = "# Rules\n\n## Cycles\n\nDependency cycles between packages are detected by a hare and a tortoise.\n\n"
+    triggers = "## Triggers\n\nA trigger is activated when a file of a package is installed.\n"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "rules.md").write_text(kept + triggers)
+    async with client(tmp_path) as runs:
+        first = await runs.research("When is a trigger activated?")
+        then = await runs.research("How are dependency cycles detected?", follows=first.metadata.run_id)
+    assert "tortoise" not in first.text
+    assert "tortoise" in then.text
+    assert "trigger" not in then.text.lower()
+
+
 async def test_a_run_that_continues_none_has_neither_the_stages_nor_the_file(tmp_path: Path, docs: Path) -> None:
     async with client(tmp_path) as runs:
         result = await runs.research(FIRST)

@@ -15,8 +15,8 @@ from leadline.testing.servers import ScriptedServer, json_answer, scripted_serve
 QUESTION = "How deep is the harbour of Port Ellery at the mole?"
 PROGRAM = "Write a Python program that prints the first ten primes"
 GREETINGS = ("Hello!", "你好")
-NEEDS_MODEL = ("chat", "code", "requirements", "thinking")
-PIPELINES = ("audited", "auto", "knowledge", "longform", "oneshot", "research", "search")
+NEEDS_MODEL = ("audited", "chat", "code", "requirements", "thinking")
+PIPELINES = ("auto", "knowledge", "longform", "oneshot", "research", "search")
 
 
 @pytest.fixture
@@ -47,8 +47,7 @@ async def outcomes(runs: leadline.Client) -> AsyncIterator[tuple[str, leadline.R
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
 async def test_documents_are_asked_and_a_greeting_is_no_question(tmp_path: Path, docs: Path, pipeline: str) -> None:
-    settings = {"clarify.mode": "assume"} if pipeline == "audited" else {}
-    async with client(tmp_path, pipeline, settings, docs=docs) as runs:
+    async with client(tmp_path, pipeline, docs=docs) as runs:
         if pipeline == "knowledge":
             assert "knowledge add PATH" in (await runs.research(QUESTION)).reason
             await runs.knowledge.add(docs / "depths.md")
@@ -64,8 +63,6 @@ async def test_documents_are_asked_and_a_greeting_is_no_question(tmp_path: Path,
 @pytest.mark.parametrize("pipeline", [name for name in PIPELINES if name != "knowledge"])
 async def test_a_network_that_is_down_is_a_failure_and_no_lack_of_evidence(tmp_path: Path, pipeline: str) -> None:
     settings = {"search.engines": ["searxng"], "plugins.searxng.base_url": "http://127.0.0.1:9"}
-    if pipeline == "audited":
-        settings["clarify.mode"] = "assume"
     async with client(tmp_path, pipeline, settings) as runs:
         async for _, result in outcomes(runs):
             assert (result.status, result.exit_code) == ("failed", 1)
@@ -76,7 +73,16 @@ async def test_a_network_that_is_down_is_a_failure_and_no_lack_of_evidence(tmp_p
 @pytest.mark.parametrize("pipeline", NEEDS_MODEL)
 async def test_what_only_a_model_does_is_refused_with_the_way_to_one_first(tmp_path: Path, pipeline: str) -> None:
     async with client(tmp_path, pipeline) as runs:
-        with pytest.raises(ConfigError, match=rf"^pipeline '{pipeline}' needs a language model, and none is set up: "):
+        with pytest.raises(ConfigError, match=rf"^pipeline '{pipeline}' needs a language model"):
+            await runs.research(QUESTION)
+        with pytest.raises(ConfigError, match="needs a language model"):
+            runs.explain()
+    assert not (tmp_path / "runs").exists()
+
+
+async def test_a_check_of_claims_is_refused_where_a_report_only_quotes(tmp_path: Path, docs: Path) -> None:
+    async with client(tmp_path, settings={"verify.require_support": True}, docs=docs) as runs:
+        with pytest.raises(ConfigError, match="verify.require_support is on: without one a report quotes passages"):
             await runs.research(QUESTION)
     assert not (tmp_path / "runs").exists()
 

@@ -34,7 +34,7 @@ QUESTIONS = {
 PAGE = (
     b"# Shore power\n\nA connection for one berth costs a port 4 million euros on average, of which grants pay half.\n"
 )
-NEEDS_MODEL = ("chat", "requirements", "thinking")
+NEEDS_MODEL = ("audited", "chat", "requirements", "thinking")
 
 
 class Sandbox:
@@ -149,7 +149,9 @@ async def test_a_pipeline_that_cannot_run_is_not_offered_and_its_order_says_why(
     assert (refused.status_code, refused.json()["code"]) == (422, "pipeline_unavailable")
     message = "the pipeline chat needs a language model, which this server does not have"
     assert refused.json()["message"] == message
-    assert refused.json()["hint"].startswith("choose from: audited, auto, ")
+    assert refused.json()["hint"].startswith("choose from: auto, ")
+    strict = {"question": "Why is the sky blue?", "set": {"verify.require_support": True}}
+    assert "no claim is checked" in http.post("/v1/runs", json=strict).json()["message"]
     body = {"model": "leadline-chat", "messages": [{"role": "user", "content": "Why is the sky blue?"}]}
     assert message in http.post("/v1/chat/completions", json=body).json()["error"]["message"]
     async for client in peer(served):

@@ -32,9 +32,9 @@ from leadline._settings.sources import STORED, Sources, has_reference
 from leadline._settings.task_settings import read_prompts, template_notices, unknown_names, unused_prices
 from leadline._settings.trust import Review, code_of, tables_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
-from leadline.hookspecs import PluginSettings
+from leadline.hookspecs import PluginSettings, ai_provider, stage, synthesizer
 from leadline.inventory import MASK, InstalledPipeline, InstalledPlugin, Setting
-from leadline.research_findings import ROUTE
+from leadline.research_findings import ROUTE, VERIFICATION
 from leadline.settings import Section, Settings
 
 NO_PLUGINS = (
@@ -120,6 +120,20 @@ class Loaded:
         """Yield the offers that the settings choose; their plugins may have more."""
         for key, names in self.chosen.items():
             yield from (self.offer(kind_of(key), name) for name in names)
+
+    @cached_property
+    def unjudged(self) -> str:
+        """Why a check that the settings require would check nothing; empty if it checks claims."""
+        offers = [*self.offers()]
+        algorithms = [offer.algorithm for offer in offers if isinstance(offer, ai_provider)]
+        is_checked = any(VERIFICATION in offer.gives for offer in offers if isinstance(offer, stage))
+        writes = any(offer.tasks for offer in offers if isinstance(offer, synthesizer))
+        if not (self.settings.verify.require_support and is_checked and writes and algorithms and all(algorithms)):
+            return ""
+        return (
+            f"pipeline '{self.settings.pipeline}' needs a language model, since verify.require_support is on: without "
+            "one a report quotes passages, and no claim is checked; choose another, or set ai.providers"
+        )
 
     def same(self, other: Loaded) -> bool:
         """Return whether runs with the two would be the same."""
@@ -436,12 +450,13 @@ def pipeline_in(loaded: Loaded) -> InstalledPipeline:
     """Return the pipeline of the settings, and why it cannot run."""
     name = loaded.settings.pipeline
     pipeline = loaded.settings.pipelines[name]
+    unjudged = "" if loaded.problems else loaded.unjudged
     used = () if loaded.problems else {key for offer in loaded.offers() for key in offer.uses if isinstance(key, str)}
     return InstalledPipeline(
         name=name,
         description=pipeline.description,
         level=pipeline.level,
-        problem="\n".join(loaded.problems),
-        lacks=tuple(sorted(loaded.lacks)),
+        problem="\n".join(loaded.problems) or unjudged,
+        lacks=tuple(sorted(loaded.lacks)) or (("ai_providers",) if unjudged else ()),
         uses={key: loaded.chosen[key] for key in sorted(used) if loaded.chosen.get(key)},
     )

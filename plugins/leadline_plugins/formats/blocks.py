@@ -154,8 +154,9 @@ class Blocks:
         claim: Callable[[int], list[Node]],
         name: Callable[[], str],
         columns: int | None,
+        target: Callable[[str], str] = safe_url,
     ) -> None:
-        self._marks = Marks(cite, figure, self._note, claim)
+        self._marks = Marks(cite, figure, self._note, claim, target)
         self._name = name
         self._columns = columns
         self._notes: dict[int, MarkdownBlock] = {}
@@ -265,6 +266,8 @@ class Marks:
     figure: Callable[[str], list[Node] | None]
     note: Callable[[int], list[Node]]
     claim: Callable[[int], list[Node]]
+    target: Callable[[str], str] = safe_url
+    """Where a link leads; empty if nowhere."""
 
 
 @dataclass
@@ -279,7 +282,7 @@ def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
     for token in tokens:
         name, _, side = token.type.rpartition("_")
         if side == "open":
-            stack.append(_Open(name, str(token.attrs.get("href", ""))))
+            stack.append(_Open(name, marks.target(str(token.attrs.get("href", "")))))
         elif side == "close":
             _close(stack, name)
         elif token.type == "citation":
@@ -318,8 +321,7 @@ def _wrap(stack: list[_Open]) -> str:
 
 def _wrapped(mark: _Open) -> list[Node]:
     if mark.kind == "link":
-        url = safe_url(mark.url)
-        return [link(mark.inside, url)] if url and text(mark.inside) else mark.inside
+        return [link(mark.inside, mark.url)] if mark.url and text(mark.inside) else mark.inside
     if mark.kind == "claim":
         return [{"t": "Span", "c": [attributes("", "claim", mark.url), mark.inside]}]
     return [{"t": _WRAPS[mark.kind], "c": mark.inside}] if mark.inside else []

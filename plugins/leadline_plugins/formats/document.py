@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section
-from leadline.rendering import clean
+from leadline.rendering import clean, safe_url
 from leadline_plugins.formats.arrangement import FEW, LONG, arranged
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.figures import Numbered, data_url, numbered, with_credit
@@ -143,7 +143,14 @@ class Builder:
         self._part = ""
         self._asked: list[Numbered] = []
         self._names = map("section-{}".format, count(1))
-        self._blocks = Blocks(self._cite, self._show, self._claim, self._name, medium.columns)
+        self._blocks = Blocks(self._cite, self._show, self._claim, self._name, medium.columns, self._target)
+
+    def _target(self, url: str) -> str:
+        """Return where a link leads: of a stored document to its page, where the medium has pages for them."""
+        scheme, _, path = url.partition("://")
+        key = "".join(path.split("/")[1:2])
+        page = self._medium.addresses.get("documents") if scheme == "knowledge" and key.isalnum() else ""
+        return page.replace("{id}", key) if page else safe_url(url)
 
     def build(self, entries: Mapping[str, list[Node]]) -> Document:
         parts = [list(self._set(section)) for section in self._report.sections]

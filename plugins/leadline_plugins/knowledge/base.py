@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import chain, repeat
 from pathlib import Path
 
 from leadline.contracts import Call, Context
@@ -50,11 +51,11 @@ Place = tuple[str, int]
 Scores = dict[Place, float]
 
 
-def by_words(readers: Iterable[IndexReader], query: str) -> list[Place]:
-    """Return the best passages of some collections."""
+def by_words(readers: Iterable[IndexReader], query: str) -> Scores:
+    """Return the best passages of some collections with their scores, best first."""
     matches = [match for reader in readers for match in rank(reader, query, DEPTH)]
     matches.sort(key=lambda match: (-match.score, match.passage.key, match.passage.number))
-    return [(match.passage.key, match.passage.number) for match in matches[:DEPTH]]
+    return {(match.passage.key, match.passage.number): match.score for match in matches[:DEPTH]}
 
 
 def by_vectors(matches: Sequence[VectorMatch]) -> list[Place]:
@@ -62,13 +63,21 @@ def by_vectors(matches: Sequence[VectorMatch]) -> list[Place]:
     return [(match.document, match.passage) for match in matches if match.score > 0]
 
 
-def fused(words: Sequence[Place], vectors: Sequence[Place], weight: float) -> Scores:
-    """Return the scores of the two rankings together, best first; `weight` is that of the vectors beside 1."""
+def fused(words: Scores, vectors: Sequence[Place], weight: float) -> Scores:
+    """Return the two rankings together, best first; `weight` is that of the vectors beside 1.
+
+    Each passage takes the score by words of its new place, so that as many count as by words alone. What the vectors
+    add shares no word with the question and scores 0, unless the words had more passages than they could name.
+    """
     scores: defaultdict[Place, float] = defaultdict(float)
     for ranking, share in ((words, 1.0), (vectors, weight)):
         for rank_, passage in enumerate(ranking):
             scores[passage] += share / (FUSION + rank_)
-    return dict(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))
+    by_place = [*words.values()]
+    further = repeat(by_place[-1] if len(by_place) >= DEPTH else 0.0)
+    return dict(
+        zip(sorted(scores, key=lambda passage: (-scores[passage], passage)), chain(by_place, further), strict=False)
+    )
 
 
 _EMPTY = "there are no documents: add some with `leadline knowledge add PATH`"
@@ -253,7 +262,7 @@ def _chosen(shelves: Sequence[Shelf], names: Sequence[str]) -> set[str] | None:
     return keys
 
 
-def _by_words(shelves: Sequence[Shelf], query: str, chosen: set[str] | None) -> list[Place]:
+def _by_words(shelves: Sequence[Shelf], query: str, chosen: set[str] | None) -> Scores:
     readers = [shelf.reader() for shelf in shelves]
     return by_words(readers if chosen is None else [reader.within(chosen) for reader in readers], query)
 

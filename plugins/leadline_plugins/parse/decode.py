@@ -84,6 +84,7 @@ _LANGUAGE_SAMPLE = 1_000
 _LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
+_SGR = re.compile(r"\x1b\[[\d;]*m")
 
 
 def decode(data: bytes, charset: str = "") -> str:
@@ -178,7 +179,8 @@ def clean(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Normalize line ends and remove invisible characters."""
+    """Normalize line ends; remove invisible characters, and the bold and underlined of terminals."""
+    text = _SGR.sub("", text) if "\x1b" in text else text
     return visible(_LINE_ENDS.sub("\n", text.replace("\r\n", "\n")))
 
 

@@ -112,6 +112,8 @@ def _parsed(
     pieces = pieces_of(pdf, lost)
     layout = lay_out(pieces)
     heading = next((piece.text for piece in pieces if piece.kind == "heading"), "")
+    if sum(entry.level == 0 for entry in pdf.outline) > 1:
+        heading = ""  # a chapter
     title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, count)
     if lost:
         incomplete.append(f"tables on {_named(sorted(lost), count)} may be misread (columns, or words that are cut)")

@@ -87,7 +87,7 @@ async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, 
     question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
     searches, unread = findings[FOUND], findings[UNREAD]
     title = phrase("answer", question.language)
-    sections = tuple(section.model_copy(update={"title": title}) for section in written)
+    sections = tuple(it if it.quotes else it.model_copy(update={"title": title}) for it in written)
     facts = method_facts(question, searches, sources, unread, run.notices)
     facts["sources_used"] = count_shown_sources(written, evidence)
     return Report(

@@ -66,7 +66,7 @@ def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     decisions = {None: undecided, True: f"Passed{remarks}", False: "Rejected"}
     lines = [f"# Verification: {one_line(report.title)}", ""]
     missing = one_line(", ".join(report.missing_words))
-    lines += [f"No passage shown has: {missing}", ""] if missing else []
+    lines += [f"These words appear in none of the passages: {missing}", ""] if missing else []
     lines += [f"**{decisions[audit.accepted]}**", ""]
     lines += [f"- {reason}" for reason in audit.reasons]
     lines += [""] if audit.reasons else []

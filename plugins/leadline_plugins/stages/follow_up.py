@@ -17,6 +17,10 @@ from leadline_plugins.prompting.conversations import (
 )
 from leadline_plugins.prompting.fallback import notify, perform_or
 from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.text import content_words
+
+# Content words of a question that needs no context, chosen on 22 pairs (docs/decisions/0026).
+_ALONE = 3
 
 
 def no_calls(scope: Scope) -> Expected:
@@ -43,7 +47,7 @@ TASK = TaskKind(
     uses=(TASK,),
 )
 class FollowUpStage:
-    """Has a model rewrite the question; without one, the last question becomes its context."""
+    """Has a model rewrite the question; without one, a question of few words takes the last one as its context."""
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Replace the question."""
@@ -54,7 +58,8 @@ class FollowUpStage:
 
 
 async def _standalone(question: Question, conversation: Conversation, run: StageRun) -> Question:
-    context = conversation.last.question if conversation.last else ""
+    is_short = len({*content_words(question.text)}) < _ALONE
+    context = conversation.last.question if conversation.last and is_short else ""
     in_context = question.model_copy(update={"context": context})
     if not await run.by_chat(TASK.name, TASK.role):
         if conversation.remembered:

@@ -30,16 +30,16 @@ TASK = replace(digest.TASK, name="reuse", expects=no_calls)
     uses=(TASK,),
 )
 class ReuseStage:
-    """Makes the earlier sources sources of this run, with the same passages.
+    """Makes the earlier sources sources of this run, with the same passages: a model reviews them as a round 0.
 
-    A model reviews them as the digest of a round 0. Without one the question is searched for as usual.
+    Without a model nothing is taken over: it may be no more than the passages that matched the earlier question.
     """
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set sources, passages and, in the digest, what is open."""
         question, conversation = findings[QUESTION], findings[CONVERSATION]
         sources = conversation.sources
-        if not sources:
+        if not sources or not await run.by_chat(TASK.name, TASK.role):
             return
         if conversation.left_out:
             await notify(run, f"{conversation.left_out} earlier sources were left out: together they are too long")
@@ -48,7 +48,7 @@ class ReuseStage:
         findings[EVIDENCE] = evidence = tuple(item for passages in cut for item in passages)
         for source in sources:
             await announce(source, run)
-        if not evidence or not await run.by_chat(TASK.name, TASK.role):
+        if not evidence:
             return
         plan, limit, none = findings.get(PLAN) or single_section_plan(question), query_limit(0, run), Digest()
         request = await digest.digest_request(question, plan, evidence, sources, none, run)

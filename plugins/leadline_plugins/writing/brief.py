@@ -57,7 +57,7 @@ def brief(request: SynthesisRequest, section: Section) -> Section:
     missing = tuple(missing_words(request.question, texts))
     rest = [item for item in ranked if item not in shown]
     parts = [_introduction(missing, code), *_documents(shown, book.sources, titles, code)]
-    parts += _further(rest, shown, titles, code)
+    parts += _further(rest, shown, book.sources, titles, code)
     return section.model_copy(
         update={
             "title": phrase("brief", code) if len(book.outline) < 2 else section.title,
@@ -114,18 +114,30 @@ def _documents(
 
 
 def _further(
-    rest: Iterable[Evidence], shown: Iterable[Evidence], titles: Mapping[str, str], code: str
+    rest: Sequence[Evidence],
+    shown: Iterable[Evidence],
+    sources: Iterable[Source],
+    titles: Mapping[str, str],
+    code: str,
 ) -> Iterator[str]:
-    """Yield the list of further places, best first: document, heading and page, without text."""
+    """Yield the list of further places, best first: document, heading and page, with a link and without text."""
+    urls = {source.id: source.hit.url for source in sources}
 
-    def places(passages: Iterable[Evidence]) -> dict[str, None]:
+    def places(passages: Iterable[Evidence]) -> dict[str, str]:
         names = ((titles.get(item.source_id, ""), item) for item in passages)
-        return dict.fromkeys(", ".join(filter(None, (title, _where(item, title, code)))) for title, item in names)
+        where = ((", ".join(filter(None, (title, _where(item, title, code)))), item) for title, item in names)
+        return {location: urls.get(item.source_id, "") for location, item in where}
 
     above = places(shown)
-    if further := [location for location in places(rest) if location not in above]:
+    if further := [(location, url) for location, url in places(rest).items() if location not in above]:
         yield f"### {phrase('brief_further', code)}"
-        yield "\n".join(f"- {escape_markdown(location)}" for location in further[:_FURTHER])
+        yield "\n".join(f"- {_linked(escape_markdown(location), url)}" for location, url in further[:_FURTHER])
+
+
+def _linked(words: str, url: str) -> str:
+    """Return words as a link to an address of the web or of a stored document."""
+    is_page = url.startswith(("http://", "https://", "knowledge://")) and not {*"<> \\"} & {*url}
+    return f"[{words}](<{url}>)" if is_page else words
 
 
 def _where(passage: Evidence, title: str, code: str) -> str:

@@ -148,6 +148,7 @@ class RunPages:
                 passages=f"{base}/evidence/{{id}}",
                 checks=f"{base}/checks?claim={{number}}#claim-{{number}}",
                 figures=figures,
+                documents="/documents/{id}",
             ),
             thread=thread.runs[::-1],
             uncited=len(report.uncited),
@@ -205,7 +206,7 @@ class RunPages:
     async def download(self, request: Request) -> Response:
         """Send the report in a format. Raises `Problem`."""
         run_id, principal, _ = await self._view(request)
-        return await self._downloads.send(run_id, principal, request.path_params["format"])
+        return await self._downloads.send(run_id, principal, request.path_params["format"], by_question=True)
 
     async def confirm(self, request: Request) -> Response:
         """Ask whether to stop, cancel or delete."""

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from leadline_server.access import SHARED
-from leadline_server.downloads import Downloads
+from leadline_server.downloads import Downloads, file_stem
 from leadline_server.page.run_pages import RunPages, figure_reply, formats
 from leadline_server.page.templating import Templates
 from leadline_server.service import Service
@@ -37,5 +37,6 @@ class SharedPages:
     async def download(self, request: Request) -> Response:
         """Send the report in a format, made from what its readers may see: never a file of the run."""
         view, report = await open_shared(self._service, request)
-        stem = f"research_report_{view.began:%Y%m%d_%H%M%S}"
-        return await self._downloads.make(without_sources(report), stem, request.path_params["format"], SHARED)
+        return await self._downloads.make(
+            without_sources(report), file_stem(view), request.path_params["format"], SHARED
+        )

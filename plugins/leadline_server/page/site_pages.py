@@ -55,6 +55,12 @@ EFFORTS = (
     ("Thorough", "A report of several pages, planned and read in rounds", "research", ""),
     ("Long", "15 to 20 pages with analysis and charts", "longform", "full"),
 )
+# Words of the efforts where no language model writes.
+QUOTED = {
+    "search": "About 200 words of quoted passages",
+    "research": "About 400 words of quoted passages",
+    "longform": "All quoted passages that match well",
+}
 EXAMPLES = (
     "How do European ports pay for shore power, and what does it bring them?",
     "What is known about the long-term effects of a four-day week?",
@@ -99,6 +105,11 @@ class Offered:
         estimates = [choice.estimate for choice, *_ in self.efforts] + [choice.estimate for choice in self.others]
         return list(dict.fromkeys(task.model for one in estimates if one for task in one.tasks if task.model))
 
+    @property
+    def quotes(self) -> bool:
+        """Whether no model writes, so that reports quote passages."""
+        return self.explanation is not None and not self.models
+
     def timed(self, times: Mapping[str, float]) -> Offered:
         """Return the offer with the times that runs of the pipelines usually take."""
 
@@ -138,6 +149,7 @@ class SitePages:
     async def _home(self, request: Request, form: forms.Form, problem: Problem | None = None) -> Response:
         principal, settings = principal_of(request), self._settings
         recent = await self._service.runs(principal, limit=_RECENT)
+        sources = await self._service.documents.choice(form, principal)
         earlier = None
         if follows := forms.first(form, "follows"):
             with suppress(Problem):  # deleted
@@ -154,7 +166,7 @@ class SitePages:
             router=ROUTER,
             ways=WAYS,
             chosen=forms.first(form, "pipeline") or settings.pipeline,
-            examples=EXAMPLES,
+            examples=() if sources.count or not sources.web else EXAMPLES,
             settings=settings,
             languages=_LANGUAGES,
             models=self._service.models(identity_of(request)),
@@ -162,7 +174,7 @@ class SitePages:
             mail_address=self._service.notifications.mail and self._service.store.address(principal),
             can_ask=identity_of(request).role != "reader",
             earlier=earlier,
-            sources=await self._service.documents.choice(form, principal),
+            sources=sources,
             recent=recent.runs,
         )
 
@@ -336,6 +348,9 @@ class SitePages:
                 others = [await self._choice(about, name) for name, about in known_pipelines.items()]
                 others.sort(key=self._rank)
                 offered = Offered(self._client.explain(), tuple(efforts), tuple(others))
+                if offered.quotes:
+                    quoted = ((choice, title, QUOTED[choice.about.name]) for choice, title, _ in efforts)
+                    offered = replace(offered, efforts=tuple(quoted))
             except LeadlineError as error:
                 offered = Offered(problem=str(error))
             self._offered = (time.monotonic(), offered)

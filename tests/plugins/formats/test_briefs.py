@@ -59,7 +59,7 @@ async def test_no_format_judges_a_brief(
     written = files[0].data.decode()
     assert "warranty" in written
     if make is Markdown and shown.language == "en":
-        assert "not judged" in written
+        assert "nobody has checked" in written
         assert "writer" not in written
     if make is Json:
         assert json.loads(written)["sections"][0]["quotes"] is True

@@ -19,6 +19,7 @@ ADDRESSES = {
     "passages": f"{BASE}/evidence/{{id}}",
     "checks": f"{BASE}/checks#claim-{{number}}",
     "figures": f"{BASE}/figures/{{id}}",
+    "documents": "/documents/{id}",
 }
 Show = Callable[[Report], Any]
 
@@ -77,6 +78,16 @@ async def test_a_citation_links_to_its_passages_and_has_the_verdict_on_its_claim
     assert first.attributes["class"] == "citation supported"
     assert second.attributes["href"] == f"{BASE}/evidence/e2"
     assert third.attributes["href"] == f"{BASE}/evidence/e1"
+
+
+async def test_a_link_leads_to_a_site_or_to_the_page_of_a_stored_document(show: Show) -> None:
+    stored, odd = "[Minutes](<knowledge://shared/0f95/a.docx>)", "[Odd](<knowledge://shared/%22onclick/a>)"
+    page = await show(
+        report_of(f"- {stored}\n- {odd}\n- [Site](<https://example.org/1>)\n- [File](<local://a/b.docx>)")
+    )
+    links = {link.text(): link.attributes["href"] for link in page.css("li a:not(.citation)")}
+    assert {"Minutes": "/documents/0f95", "Site": "https://example.org/1"}.items() <= links.items()
+    assert not {"Odd", "File"} & {*links}
 
 
 @pytest.mark.parametrize("kind", ["partial", "contradicted", "unsupported", "not_judged"])

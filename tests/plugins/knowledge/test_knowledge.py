@@ -225,6 +225,26 @@ async def test_research_searches_and_reads_it_as_an_engine(tmp_path: Path, docs:
     assert "The harbour is nine fathoms deep at the mole. [1]" in result.text
 
 
+async def test_without_a_model_only_what_the_words_of_the_question_find_well_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "minutes.md").write_text("The repair of the swing bridge is postponed until November.\n")
+    for number in range(8):
+        text = f"Release {number} gained a command that repairs a worktree of numbered files after a move."
+        (tmp_path / "docs" / f"release{number}.md").write_text(text)
+    settings = {"search.engines": ["knowledge"], "ai.providers": ["embedded"], "report.formats": ["markdown"]}
+    async with client_in(tmp_path, **settings) as client:
+        await client.knowledge.add(tmp_path / "docs")
+        result = await client.research("When is the swing bridge repaired?")
+        nonsense = await client.research("releaze zwing numberz")
+        matches = (await client.knowledge.search("releaze zwing numberz")).evidence
+    assert result.report
+    quoted = {item.quote for item in result.report.evidence}
+    assert quoted == {"The repair of the swing bridge is postponed until November."}
+    assert matches, "vectors find something for any question"
+    assert nonsense.status == "no_evidence"
+    assert nonsense.reason.endswith("pages read has any text to cite for: releaze zwing numberz")
+
+
 async def test_a_question_is_answered_in_one_model_call_that_cites_the_document(tmp_path: Path, docs: Path) -> None:
     said = {"sections": [{"id": "1", "text": "The harbour is nine fathoms deep at the mole [1]."}]}
     model = ScriptedChat([Message(role="assistant", text=json.dumps(said))])

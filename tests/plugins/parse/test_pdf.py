@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline.testing.context import FakeCall
+from leadline_plugins.parse import pdf as reader
 from leadline_plugins.parse.media import media_type, missing
 from leadline_plugins.parse.pdf import PdfParser, parse
+from leadline_plugins.parse.pdf_blocks import Title
 
 Make = Callable[..., bytes]
 
@@ -242,3 +245,15 @@ def test_a_turned_page_is_read_as_it_is_shown(pdf: Make, turn: int, matrix: str)
 )
 def test_a_title_that_a_program_wrote_is_not_used(pdf: Make, title: str) -> None:
     assert parse(blob(pdf([["Some text."]], title=title))).title == "chart"
+
+
+@pytest.mark.parametrize(("chapters", "title"), [(1, "1 Introduction"), (2, "chart")])
+def test_of_several_chapters_none_is_the_title(
+    pdf: Make, chapters: int, title: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = reader._read
+    outline = [Title("1 Introduction", 0, 0), Title("2 Ropes", 0, 0)][:chapters]
+    monkeypatch.setattr(reader, "_read", lambda blob: replace(read(blob), outline=outline))
+    assert (
+        parse(blob(pdf([["Soundings", "1 Introduction", "A rope is long.", "2 Ropes", "It is heavy."]]))).title == title
+    )

@@ -38,6 +38,16 @@ def test_the_title_is_the_first_heading(text: str, title: str) -> None:
     assert heading(text) == title
 
 
+def test_the_bold_and_underlined_of_terminals_is_no_text() -> None:
+    document = parse(
+        Blob(
+            name="man.txt", media_type="text/plain", data=b"\x1b[1mman-db - pages\x1b[0m\n\nUses \x1b[4;22mman\x1b[m.\n"
+        )
+    )
+    assert document.title == "man-db - pages"
+    assert document.text.endswith("Uses man.")
+
+
 def test_the_file_name_replaces_a_missing_heading() -> None:
     assert parse(blob("Just prose.")).title == "a note"
 

@@ -22,6 +22,7 @@ def client(folder: Path, *more: Any, **values: Any) -> leadline.Client:
     settings = {
         "pipeline": "audited",
         "ai.providers": ["embedded"],
+        "verify.require_support": False,  # else it needs a model
         "search.engines": ["fakeweb"],
         "read.fetchers": ["fakeweb"],
         "report.formats": ["markdown", "json"],

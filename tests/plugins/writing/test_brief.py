@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from leadline.citations import cited
 from leadline.records import Book, Document, Evidence, Hit, Section, Source, SynthesisRequest
 from leadline_plugins.verification.claims import section_statements
@@ -82,11 +84,29 @@ def test_a_han_character_takes_half_the_room_of_a_word() -> None:
 def test_the_first_line_names_the_words_that_no_passage_has() -> None:
     made = brief(request(passage("The harbour of Porto Alvo."), question="Which cipher has the harbour?"))
     assert made.missing_words == ("cipher",)
-    assert lines(made)[0] == "No passage shown has: “cipher”."
+    assert lines(made)[0] == "These words appear in none of the passages: “cipher”."
     assert (
         brief(request(passage("Its cipher.", path=("The harbour uses",)), question="cipher harbour")).missing_words
         == ()
     )
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://port.example/a(b)", "[Title s2, End](<https://port.example/a(b)>)"),
+        ("knowledge://shared/0f95/minutes.docx", "[Title s2, End](<knowledge://shared/0f95/minutes.docx>)"),
+        ("https://port.example/a> b", "Title s2, End"),
+        ("local://local/minutes.docx", "Title s2, End"),
+    ],
+)
+def test_a_further_place_is_a_link_where_a_reader_can_open_it(url: str, shown: str) -> None:
+    asked = request(passage("It was dredged in 1871."), passage("Rest.", 0.1, "s2", path=("End",)))
+    hit = Hit(url=url, title="Title s2")
+    sources = [it.model_copy(update={"hit": hit}) if it.id == "s2" else it for it in asked.book.sources]
+    book = asked.book.model_copy(update={"sources": tuple(sources)})
+    made = brief(asked.model_copy(update={"book": book}))
+    assert lines(made)[-1] == f"- {shown}"
 
 
 def test_a_brief_claims_nothing() -> None:
@@ -110,5 +130,5 @@ def test_a_passage_keeps_its_lead_in_and_the_head_of_its_table() -> None:
 
 def test_a_brief_says_in_the_language_of_the_question_what_it_is() -> None:
     made = brief(request(passage("港口有多深。"), question="港口有多深？", language="zh"))
-    assert "未经评判" in lines(made)[0]
+    assert "没有人核对过" in lines(made)[0]
     assert made.title == "找到的段落"

@@ -96,7 +96,7 @@ async def test_research_returns_the_report_with_its_checks_and_resources(tmp_pat
         assert (state["status"], state["steps_finished"]) == ("complete", state["steps_total"])
         assert "fathoms" in state["report"]
         assert state["claims"] == {}
-        assert "not judged" in state["report"]
+        assert "nobody has checked" in state["report"]
         report, verdicts = [(await peer.client.read_resource(uri)).contents[0] for uri in state["resources"]]
         assert (report.mime_type, report.text) == ("text/markdown", state["report"])
         found = json.loads(verdicts.text)

@@ -89,7 +89,10 @@ def looked_up_texts() -> set[str]:
         if name not in {*wording.WAYS, *(effort[2] for effort in site_pages.EFFORTS)}:
             texts |= {name.capitalize(), about["description"]}
     texts |= {plan._APPROVE.partition("\n\n")[0], "Plan", "Your answer", "no reason was given"}
-    texts |= {text for title, words, *_ in site_pages.EFFORTS for text in (title, words)} | {*site_pages.EXAMPLES}
+    texts |= {text for title, words, *_ in site_pages.EFFORTS for text in (title, words)} | {
+        *site_pages.EXAMPLES,
+        *site_pages.QUOTED.values(),
+    }
     return texts
 
 

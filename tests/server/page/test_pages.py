@@ -93,7 +93,12 @@ def test_efforts_have_their_price_and_other_pipelines_say_what_they_lack(browser
     assert chosen is not None
     assert chosen.attributes["value"] == "research"
     off = {one.attributes["value"] for one in page.css("input[name=pipeline][disabled]")}
-    assert off == {"chat", "thinking", "code", "requirements"}
+    assert off == {"chat", "thinking", "code", "requirements", "audited"}
+    assert page.css_first("input[name='set.verify.require_support'][disabled]"), (
+        "a server without a model checks nothing"
+    )
+    assert "This server has no language model" in text(page, "#question-help")
+    assert "About 400 words of quoted passages" in text(page, ".choice:has([value=research])")
     assert "Needs a language model, which this server does not have." in text(page, ".choice.off")
     assert "leadline " not in text(page)
     price = text(page, ".choice:has([value=research]) .price")
@@ -123,7 +128,8 @@ def test_every_format_can_be_downloaded_whether_it_was_ordered_or_not(
     reply = browser.http.get(f"/runs/{done}/download/{name}")
     assert begins in reply.content[:4_000]
     assert "attachment" in reply.headers["content-disposition"]
-    assert "research_report_2" in reply.headers["content-disposition"]
+    words = re.sub(r"\W+", "-", QUESTION[:60]).strip("-")
+    assert re.search(rf'filename="{words}_\d{{4}}-\d\d-\d\d\.', reply.headers["content-disposition"])
 
 
 def test_a_format_that_does_not_exist_names_those_that_do(browser: Browser, done: str) -> None:

@@ -330,7 +330,8 @@ async def test_a_report_with_remarks_is_complete_and_a_rejected_one_partial_or_f
     pipelines = {"mine": {"extends": "research", "after": {"write": ["uncited"]}}}
     bare = "1 paragraph that makes a statement ends without a citation"
     why = f"rejected by the audit: the report has no claim with a citation; {bare}"
-    forbidden: dict[str, Any] = {"verify__require_support": True}
+    # Without a model, the default writer could only quote.
+    forbidden: dict[str, Any] = {"verify__require_support": True, "research__synthesizer": "brief"}
     for more, ended in (
         ({}, ("complete", "", 0)),
         (forbidden, ("partial", why, 4)),
