@@ -286,7 +286,7 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         await visitor.page.wait_for_selector("dialog[open]")
         await visitor.look("9-delete")
         await visitor.page.click("dialog >> text=Delete for good")
-        await visitor.page.wait_for_url(re.compile("/runs$"))
+        await visitor.page.wait_for_url(re.compile(r"/runs\?deleted="))
         assert visitor.told == []
         response = await visitor.page.goto(run)
         assert response.status == 404
