@@ -125,9 +125,10 @@ class Notifications:
                 view = await self._view(due.run_id, due.principal)
                 if view.status in ("pending", "running"):  # it is between two workers
                     return
-                if due.target.startswith("mailto:") and self.mail:
+                is_mail = due.target.startswith("mailto:")
+                if is_mail and self.mail:
                     await asyncio.to_thread(self._send_mail, self.mail, due, view)
-                elif self.webhooks:
+                elif self.webhooks and not is_mail:
                     await self._post(due, view, http)
                 else:
                     raise _Refused("the operator has turned it off")
