@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
 import re
 import socketserver
 import ssl
@@ -342,6 +343,29 @@ def test_mail_goes_to_the_address_of_the_user_and_to_no_other(
         for user, body, status in (("alice", {"mail": "eve@example.org"}, 422), ("bob", {"mail": True}, 403)):
             assert served.client(user).post("/v1/runs", json={"question": QUESTION} | body).status_code == status
         assert "alice@example.org" in http.get("/").text
+
+
+def test_mail_that_was_turned_off_is_given_up_at_once(
+    tmp_path: Path,
+    smtp: tuple[type[Smtp], int],
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def nothing(self: Notifications) -> None:
+        pass
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Notifications, "follow", nothing)
+        with running(tmp_path, "alice", access=mailing(smtp[1])) as served:
+            with closing(Store(tmp_path / "runs")) as store:
+                store.set_address("alice", "alice@example.org")
+            http = served.client("alice")
+            finish(http, order(http, mail=True))
+    with running(tmp_path, access=receiver.access()), caplog.at_level(logging.WARNING, "leadline.server"):
+        until(lambda: "mail failed" in caplog.messages)
+    [failed] = [record for record in caplog.records if record.message == "mail failed"]
+    assert "turned it off" in str(vars(failed))
 
 
 def test_no_password_is_sent_to_a_server_without_starttls(
