@@ -54,6 +54,7 @@ from leadline.permits import Permits
 from leadline.records import Answer, Event, Files, Json, Principal, Report, Turn
 from leadline.run_summary import RunSummary
 from leadline.runs import Order, Result, RunInfo
+from leadline.stores import store_of
 
 REPORT = "report.json"
 # Bytes. A report has its sources and their passages, and its pictures.
@@ -490,7 +491,10 @@ class Client:
 
     def forget(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Keep a run out of the memory of later questions; the run itself stays."""
-        write_atomically(self._find(run, principal) / FORGOTTEN, b"")
+        folder = self._find(run, principal)
+        write_atomically(folder / FORGOTTEN, b"")
+        if store := store_of(folder):
+            store.push(folder)
 
     def label(
         self,
