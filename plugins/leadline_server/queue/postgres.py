@@ -37,7 +37,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._name = _without_password(url)
+        self._name = without_password(url)
         self._lock, self._listening = threading.Lock(), threading.Lock()
         self._connection: psycopg.Connection | None = None
         self._listener: psycopg.Connection | None = None
@@ -112,7 +112,7 @@ class PostgresDatabase:
             self._connection = self._listener = None
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     """Return the address for messages."""
     known = psycopg.conninfo.conninfo_to_dict(url)
     return f"in Postgres, database {known.get('dbname', '')} on {known.get('host', 'the default host')}"

@@ -1,0 +1,100 @@
+"""Connections to Postgres: one for each thread, made again after it was lost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+
+from leadline.errors import LeadlineError
+from leadline_server.queue.postgres import without_password
+from leadline_server.queue.records import unavailable
+
+Rows = list[tuple[Any, ...]]
+# Seconds until a connection, or a packet that nobody acknowledges, counts as lost.
+_PATIENCE = 4
+# Seconds after a failure in which nobody else tries to connect: many threads would wait one after another.
+_REST = 1.0
+
+
+class Connections:
+    """Transactions on the connection of the calling thread. Raises `QueueUnavailable` if there is none."""
+
+    def __init__(self, url: str) -> None:
+        self.name = without_password(url)
+        self._url = url
+        self._own = threading.local()
+        self._rest = 0.0
+
+    @contextmanager
+    def transaction(self, statement: str, *values: Any) -> Iterator[tuple[psycopg.Connection, Rows]]:
+        """Run a transaction; it begins with a statement that is repeated if the connection was lost."""
+        try:
+            connection, rows = self._begin(statement, values)
+            try:
+                yield connection, rows
+                connection.commit()
+            except BaseException:
+                if not connection.closed:
+                    connection.rollback()
+                raise
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            self._drop()
+            raise self._unavailable(error) from error
+        except psycopg.Error as error:
+            raise LeadlineError(f"the database {self.name}: {_first_line(error)}") from error
+
+    def rows(self, statement: str, *values: Any) -> Rows:
+        """Return the rows of one statement, which may write."""
+        with self.transaction(statement, *values) as (_, rows):
+            return rows
+
+    def _begin(self, statement: str, values: Sequence[Any]) -> tuple[psycopg.Connection, Rows]:
+        known: psycopg.Connection | None = getattr(self._own, "connection", None)
+        if known and not known.closed:
+            try:
+                return known, _execute(known, statement, values)
+            except (psycopg.OperationalError, psycopg.InterfaceError):  # the server was restarted meanwhile
+                self._drop()
+        self._own.connection = connection = self.connect()
+        return connection, _execute(connection, statement, values)
+
+    def connect(self, *, autocommit: bool = False) -> psycopg.Connection:
+        """Return a new connection. Raises `psycopg.OperationalError`."""
+        if time.monotonic() < self._rest:
+            raise psycopg.OperationalError("the last connection failed just now")
+        try:
+            return psycopg.connect(
+                self._url,
+                autocommit=autocommit,
+                client_encoding="utf-8",
+                connect_timeout=_PATIENCE,
+                tcp_user_timeout=_PATIENCE * 1000,
+                keepalives_idle=_PATIENCE,
+                keepalives_interval=1,
+                keepalives_count=3,
+            )
+        except psycopg.OperationalError:
+            self._rest = time.monotonic() + _REST
+            raise
+
+    def _drop(self) -> None:
+        if connection := getattr(self._own, "connection", None):
+            connection.close()
+            self._own.connection = None
+
+    def _unavailable(self, error: Exception) -> LeadlineError:
+        return unavailable(self.name, _first_line(error))
+
+
+def _execute(connection: psycopg.Connection, statement: str, values: Sequence[Any]) -> Rows:
+    cursor = connection.execute(statement.encode(), values)
+    return cursor.fetchall() if cursor.description else []
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
