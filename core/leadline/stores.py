@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from leadline.contracts import Observer
-from leadline.records import Event
+from leadline.errors import UsageError
+
+if TYPE_CHECKING:
+    from leadline.contracts import Observer
+    from leadline.records import Event
+    from leadline.settings import Runs
 
 Mode = Literal["write", "read"]
 # Files of a run that a store keeps in another form, and the hidden ones that it keeps as files.
@@ -114,6 +119,8 @@ class RunStore(Protocol):
     All methods may be called in any thread, and raise a `LeadlineError` if the store does not answer.
     """
 
+    def close(self) -> None: ...
+
     def pull(self, folder: Path, *, files: bool = False) -> None:
         """Bring the copies in a folder up to date; of a run, or with `files`, also the files beside the metadata."""
 
@@ -157,6 +164,22 @@ def use_store(folder: Path, store: RunStore | None) -> None:
         _stores[folder.absolute()] = store
     else:
         _stores.pop(folder.absolute(), None)
+
+
+def open_store(runs: Runs) -> RunStore | None:
+    """Use the store that the settings name, by the entry point for the scheme of its URL in `leadline.stores`.
+
+    Return it for its owner to close; None if there is none, or it is used already. Raises `UsageError`.
+    """
+    scheme = runs.database.get_secret_value().partition("://")[0]
+    if not scheme or store_of(runs.folder):
+        return None
+    points = entry_points(group="leadline.stores")
+    if scheme not in points.names:
+        raise UsageError(f"runs.database: {scheme}:// is not the URL of a store; write {' or '.join(points.names)}://…")
+    store: RunStore = points[scheme].load()(runs)
+    use_store(runs.folder, store)
+    return store
 
 
 def store_of(path: Path) -> RunStore | None:

@@ -1,11 +1,10 @@
-"""Connections to Postgres: one for each thread, made again after it was lost."""
+"""Connections to Postgres, which are used again, and made again after they were lost."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -22,13 +21,14 @@ _REST = 1.0
 
 
 class Connections:
-    """Transactions on the connection of the calling thread. Raises `QueueUnavailable` if there is none."""
+    """Transactions in any thread. Raises `QueueUnavailable` if the database does not answer."""
 
     def __init__(self, url: str) -> None:
         self.name = without_password(url)
         self._url = url
-        self._own = threading.local()
+        self._free: list[psycopg.Connection] = []
         self._rest = 0.0
+        self._closed = False
 
     @contextmanager
     def transaction(self, statement: str, *values: Any) -> Iterator[tuple[psycopg.Connection, Rows]]:
@@ -42,9 +42,10 @@ class Connections:
                 if not connection.closed:
                     connection.rollback()
                 raise
+            finally:
+                self._return(connection)
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            self._drop()
-            raise self._unavailable(error) from error
+            raise unavailable(self.name, _first_line(error)) from error
         except psycopg.Error as error:
             raise LeadlineError(f"the database {self.name}: {_first_line(error)}") from error
 
@@ -54,14 +55,34 @@ class Connections:
             return rows
 
     def _begin(self, statement: str, values: Sequence[Any]) -> tuple[psycopg.Connection, Rows]:
-        known: psycopg.Connection | None = getattr(self._own, "connection", None)
-        if known and not known.closed:
-            try:
-                return known, _execute(known, statement, values)
-            except (psycopg.OperationalError, psycopg.InterfaceError):  # the server was restarted meanwhile
-                self._drop()
-        self._own.connection = connection = self.connect()
-        return connection, _execute(connection, statement, values)
+        with suppress(IndexError):
+            while True:
+                known = self._free.pop()
+                try:
+                    return known, _execute(known, statement, values)
+                except (psycopg.OperationalError, psycopg.InterfaceError):  # the server was restarted meanwhile
+                    known.close()
+                except BaseException:
+                    self._return(known)
+                    raise
+        new = self.connect()
+        try:
+            return new, _execute(new, statement, values)
+        except BaseException:
+            new.close()
+            raise
+
+    def _return(self, connection: psycopg.Connection) -> None:
+        if self._closed or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.close()
+        else:
+            self._free.append(connection)
+
+    def close(self) -> None:
+        """Close the connections; those at work when they are done."""
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
 
     def connect(self, *, autocommit: bool = False) -> psycopg.Connection:
         """Return a new connection. Raises `psycopg.OperationalError`."""
@@ -81,14 +102,6 @@ class Connections:
         except psycopg.OperationalError:
             self._rest = time.monotonic() + _REST
             raise
-
-    def _drop(self) -> None:
-        if connection := getattr(self._own, "connection", None):
-            connection.close()
-            self._own.connection = None
-
-    def _unavailable(self, error: Exception) -> LeadlineError:
-        return unavailable(self.name, _first_line(error))
 
 
 def _execute(connection: psycopg.Connection, statement: str, values: Sequence[Any]) -> Rows:

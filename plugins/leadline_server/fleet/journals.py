@@ -19,7 +19,7 @@ from leadline.stores import Mode
 from leadline_server.queue.records import QueueUnavailable
 
 if TYPE_CHECKING:
-    from leadline_server.fleet.runs import PostgresRuns
+    from leadline_server.fleet.runs import Known, PostgresRuns
 
 # Seconds after the last sign of a process until its runs may be taken without asking.
 LIFETIME = 15
@@ -38,6 +38,7 @@ class PostgresRecords:
     def __init__(self, runs: PostgresRuns, folder: Path, owns: Callable[[], bool] | None) -> None:
         self._runs, self._folder, self._owns = runs, folder, owns
         self._path = runs.path(folder)
+        self.known: Known = {}
         self.connection: psycopg.Connection | None = None
 
     def put(self, space: str, name: str, value: str, mark: str) -> None:
@@ -73,7 +74,7 @@ class PostgresRecords:
 
     def keep_files(self) -> None:
         assert self.connection
-        self._runs.keep(self.connection, self._folder)
+        self._runs.keep(self.connection, self._folder, self.known)
 
     def _execute(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         if not self.connection:
@@ -99,7 +100,9 @@ class PostgresJournal:
                 private_folder(self._folder)
                 if self._owns is None and self._runs.is_active(self._folder):
                     raise JournalBusy(f"another process is working on the run in {self._folder}; try again later")
-                self._runs.begin(self._folder)
+                self.records.known = self._runs.begin(self._folder)
+        elif not self._runs.has(self._folder):
+            raise JournalError(f"no journal at {self._folder}; `leadline runs list` shows the runs")
         self.is_open = True
 
     @contextmanager
@@ -118,13 +121,13 @@ class PostgresJournal:
                 self.records.connection = None
 
     def was_taken_over(self) -> bool:
-        """Return False: the next transaction tells."""
-        return False
+        """Return whether a later session of this process has begun; of others, the next transaction tells."""
+        return self.is_open and self._mode == "write" and not self._runs.is_last(self._folder, self.records.known)
 
     def close(self) -> None:
         if self.is_open and self._mode == "write":
             with suppress(LeadlineError):  # the run counts as left soon
-                self._runs.end(self._folder, self.session)
+                self._runs.end(self._folder, self.session, self.records.known)
         self.is_open = False
 
 

@@ -18,10 +18,11 @@ from psycopg.types.json import Jsonb
 from leadline.errors import JournalBusy, LeadlineError
 from leadline.files import private_folder
 from leadline.runs import METADATA, PRINCIPALS
+from leadline.settings import Runs
 from leadline.stores import Mode, kept_files
 from leadline_server.fleet.connections import Connections
 from leadline_server.fleet.events import EventFeed, StoredEvents, StoredLog, StoredMailbox
-from leadline_server.fleet.files import RunFiles
+from leadline_server.fleet.files import RunFiles, files_at
 from leadline_server.fleet.journals import LIFETIME, PostgresJournal
 
 _TABLES = """
@@ -50,10 +51,16 @@ _JOURNAL, _MARKER = "journal.sqlite", b"The journal of this run is in the databa
 _ACTIVE = f"holder <> '' AND touched > clock_timestamp() - interval '{LIFETIME} s'"
 _RUN = "SELECT changed::text, metadata, files, deleted FROM leadline_runs WHERE path = %s AND changed::text <> %s"
 _EMPTY = blake2b(digest_size=16).hexdigest()
+Known = dict[str, tuple[tuple[int, int], str]]
+
+
+def open_runs(runs: Runs) -> PostgresRuns:
+    """Return the runs that the settings name. Raises `QueueUnavailable`, or `UsageError` for wrong settings."""
+    return PostgresRuns(runs.database.get_secret_value(), runs.folder, files_at(runs.files), runs.live)
 
 
 class PostgresRuns:
-    """Implements `leadline.stores.RunStore`. `folder` holds the copies; `live` is HOST or BOUND:ADVERTISED."""
+    """Implements `leadline.stores.RunStore`. `folder` holds the copies; `live` is HOST or HOST:ADVERTISED."""
 
     def __init__(self, url: str, folder: Path, files: RunFiles, live: str = "") -> None:
         self.connections = Connections(url)
@@ -68,7 +75,7 @@ class PostgresRuns:
         self._pulling = threading.RLock()
         # The runs on which sessions of this process work: their folders are ahead of the store. Of these, the time and
         # size of each file as it was last stored, with its digest.
-        self._working: dict[str, dict[str, tuple[tuple[int, int], str]]] = {}
+        self._working: dict[str, Known] = {}
         self._live: dict[str, str] = {}
         self._feed = EventFeed(self.connections)
         self._closed = threading.Event()
@@ -77,9 +84,10 @@ class PostgresRuns:
         threading.Thread(target=self._touch, name="runs", daemon=True).start()
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads and close the connections."""
         self._closed.set()
         self._feed.close()
+        self.connections.close()
 
     def path(self, folder: Path) -> str:
         """Return the name of a run, or of a folder of runs, in the store; empty for the folder of all."""
@@ -152,32 +160,43 @@ class PostgresRuns:
         """Return the journal of a run."""
         return PostgresJournal(self, folder, mode, owns)
 
-    def begin(self, folder: Path) -> None:
-        """Copy a run for a session of this process, which writes into the copy. Raises `JournalBusy`."""
+    def has(self, folder: Path) -> bool:
+        """Return whether a session of the run has begun."""
+        return bool(self.connections.rows("SELECT 1 FROM leadline_runs WHERE path = %s", self.path(folder)))
+
+    def begin(self, folder: Path) -> Known:
+        """Copy a run for a session of this process, which writes into the copy; return what is known of its files."""
         path = self.path(folder)
         self.connections.rows("INSERT INTO leadline_runs (path) VALUES (%s) ON CONFLICT DO NOTHING", path)
         with self._pulling:
-            if path in self._working:
-                raise JournalBusy(f"another session of this process works on the run in {folder}")
-            self._copies.pop(path, None)
-            self._pull_run(path)
-            [(stored,)] = self.connections.rows("SELECT files FROM leadline_runs WHERE path = %s", path)
-            for name in set(kept_files(folder)) - set(stored):  # of a session that lost the run
-                (folder / name).unlink()
-            self._working[path] = {name: (_stamp(folder / name), digest) for name, digest in stored.items()}
+            known: Known = {}
+            if path not in self._working:  # else the copy is ahead of the store
+                self._copies.pop(path, None)
+                self._pull_run(path)
+                [(stored,)] = self.connections.rows("SELECT files FROM leadline_runs WHERE path = %s", path)
+                for name in set(kept_files(folder)) - set(stored):  # of a session that lost the run
+                    (folder / name).unlink()
+                known = {name: (_stamp(folder / name), digest) for name, digest in stored.items()}
+            self._working[path] = known
+        return known
 
-    def end(self, folder: Path, session: int) -> None:
+    def is_last(self, folder: Path, known: Known) -> bool:
+        """Return whether no later session of this process works on a run."""
+        return self._working.get(self.path(folder)) is known
+
+    def end(self, folder: Path, session: int, known: Known) -> None:
         """Let go of a run."""
         path = self.path(folder)
         with self._pulling:
-            self._working.pop(path, None)
-            self._copies.pop(path, None)
+            if self._working.get(path) is known:
+                del self._working[path]
+                self._copies.pop(path, None)
         statement = "UPDATE leadline_runs SET holder = '', live = '' WHERE path = %s AND session = %s AND holder = %s"
         self.connections.rows(statement, path, session, self.holder)
 
-    def keep(self, connection: psycopg.Connection, folder: Path) -> None:
+    def keep(self, connection: psycopg.Connection, folder: Path, known: Known) -> None:
         """Store the metadata and the files of a run in this transaction."""
-        path, known = self.path(folder), self._working.get(self.path(folder), {})
+        path = self.path(folder)
         before = {name: digest for name, (_, digest) in known.items()}
         for name in set(known) - set(names := kept_files(folder)):
             del known[name]
@@ -198,7 +217,7 @@ class PostgresRuns:
     def push(self, folder: Path) -> None:
         """Store what was changed of a run on which no session works. Raises `JournalBusy`."""
         with self._idle(folder) as connection:
-            self.keep(connection, folder)
+            self.keep(connection, folder, {})
 
     def delete(self, folder: Path) -> None:
         """Delete a run; its name stays, so that all machines delete their copies. Raises `JournalBusy`."""

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.server.queue.cluster import Cluster, cluster, programs
+from tests.server.queue.cluster import Cluster
 
 from leadline_server.queue import Queue, open_queue
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Cluster]:
-    if programs() is None or find_spec("psycopg") is None:
-        pytest.skip("needs Postgres and psycopg: apt-get install postgresql, pip install 'leadline[fleet]'")
-    with cluster() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])

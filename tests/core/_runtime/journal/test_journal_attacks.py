@@ -22,8 +22,7 @@ from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.journal.rows import Need, Row, put_entry
-from leadline._runtime.journal.storage import FileRecords
-from leadline._runtime.journal.storage import Mode
+from leadline._runtime.journal.storage import FileRecords, Mode
 from leadline.contracts import Call
 from leadline.errors import JournalError
 from leadline.records import SearchPage, SearchRequest
