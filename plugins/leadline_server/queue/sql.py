@@ -12,14 +12,13 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
-from leadline_server.queue.database import TABLES, VERSION, Cursor, Database
+from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, open_database, secret_of
 from leadline_server.queue.records import Claim, Full, Notification, QueuedRun, Quota, Replaced, Spent, Taken, Worker
 
 T = TypeVar("T")
@@ -122,6 +121,10 @@ class Queue:
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
         self._database, self._clock = database, clock or database.now
+
+    def share_secret(self, path: Path) -> None:
+        """Write the secret that all machines share into a file; the first one brings its own."""
+        secret_of(path, self._database)
 
     # --- orders ------------------------------------------------------------------------------------------------------
 
@@ -498,28 +501,13 @@ def open_queue(url: str, folder: Path) -> Queue:
 
     Raises `UsageError` for another URL and for a queue of a newer version, and `QueueUnavailable`.
     """
-    database = _database(url, folder)
+    database = open_database(url, folder / FILE)
     try:
         database.write(_prepare, lasting=True)
     except BaseException:
         database.close()
         raise
     return Queue(database)
-
-
-def _database(url: str, folder: Path) -> Database:
-    if not url:
-        from leadline_server.queue.sqlite import SqliteDatabase
-
-        return SqliteDatabase(folder / FILE)
-    scheme, separator, _ = url.partition("://")
-    if not separator or scheme not in ("postgresql", "postgres"):
-        raise UsageError(f"--database {scheme}://…: not a database; write postgresql://USER@HOST/DATABASE")
-    if find_spec("psycopg") is None:
-        raise UsageError("a database of runs needs psycopg: leadline plugins install 'leadline[fleet]'")
-    from leadline_server.queue.postgres import PostgresDatabase
-
-    return PostgresDatabase(url)
 
 
 def _prepare(cursor: Cursor) -> None:

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from tests.server.queue.cluster import Cluster
 
 from leadline_server.queue import Queue, open_queue
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty queue; empty for that of the folder."""
-    if request.param == "sqlite":
-        return ""
-    running: Cluster = request.getfixturevalue("postgres")
-    return running.database(uuid4().hex)
 
 
 @pytest.fixture
