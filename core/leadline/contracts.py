@@ -205,7 +205,7 @@ class StageRun(Run, Protocol):
         """
 
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the JSON value that `make` returned when this run first asked for `name`.
+        """Return the JSON value that `make` returned, or what it had to wait for, when this run first asked for `name`.
 
         For values that differ between runs: the time, random numbers, the environment.
         """
