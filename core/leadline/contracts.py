@@ -306,7 +306,8 @@ class Context(Protocol):
 class Search:
     """An engine as strategies see it: one page with as many pages of results as the limit of the request needs.
 
-    `free`: it contacts nobody, such as an index on this machine. A strategy never drops it as too slow.
+    `free`: it contacts nobody, such as an index on this machine, or has the stored documents. A strategy never drops it
+    as too slow.
     """
 
     ask: Callable[[SearchRequest], Coroutine[Any, Any, SearchPage]]

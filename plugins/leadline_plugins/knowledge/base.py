@@ -258,6 +258,7 @@ class Knowledge:
         embedder, store = run.settings.knowledge.embedder, run.settings.knowledge.store
         asked, probe = (await run.embed([query, PROBE], embedder)).vectors
         for shelf in shelves:
+            shelf.check_store(run.settings)
             await self._context.in_thread(shelf.check_vectors, embedder, store, probe)
         names = [await self._context.in_thread(shelf.vectors) for shelf in shelves]
         chosen = await self._context.in_thread(_chosen, shelves, run.settings.knowledge.documents)

@@ -17,7 +17,7 @@ import shutil
 import time
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,10 @@ from uuid import uuid4
 
 import psycopg
 
-from leadline.errors import Unavailable
+from leadline.errors import Denied, Unavailable
 from leadline.files import private_file
 from leadline.records import Evidence
+from leadline.settings import Settings
 from leadline_plugins.documents.store import FILE, Entry
 from leadline_plugins.knowledge.shelf import REMOVED, Shelf
 
@@ -51,12 +52,14 @@ _DROP = f"DELETE {_OF} AND name = ANY(%s)"  # noqa: S608
 _BATCH = 64
 # Seconds: to connect, until a writer is taken for dead whose machine does not answer, and between attempts to lock.
 _CONNECT, _DEAD, _PAUSE = 5, 15, 0.1
+# Seconds for which a server is waited for that does not accept connections.
+_PATIENCE = 10.0
 # Seconds after which a copy that nobody changed may be of a user who was erased.
 _IDLE = 3600.0
 
 
 class Database:
-    """Connections to a database by its URL. An error is `Unavailable`, after which all connections are new."""
+    """Connections to a database by its URL, which come back after a restart of the server."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -68,7 +71,7 @@ class Database:
     def connected(self) -> Iterator[psycopg.Connection]:
         """Provide a connection that nobody else has."""
         with self.translated():
-            connection = self._idle.pop() if self._idle else self.connect()
+            connection = self._living() or self.connect()
             try:
                 yield connection
             except BaseException:
@@ -78,19 +81,25 @@ class Database:
 
     @contextmanager
     def translated(self) -> Iterator[None]:
-        """Raise errors of the database as `Unavailable`, so that the call is repeated."""
+        """Raise errors of the database as `Unavailable`."""
         try:
             yield
         except psycopg.Error as error:
-            self._close()
             why = str(error).strip().splitlines() or [type(error).__name__]
             raise Unavailable(f"the database of the documents does not answer: {why[0]}") from error
 
     def connect(self) -> psycopg.Connection:
-        """Open a connection, which the caller closes."""
-        connection = psycopg.connect(
-            self._url, autocommit=True, connect_timeout=_CONNECT, client_encoding="utf-8", keepalives_idle=_DEAD
-        )
+        """Open a connection, which the caller closes, after waiting for a server that restarts."""
+        options: dict[str, Any] = {"connect_timeout": _CONNECT, "keepalives_idle": _DEAD, "client_encoding": "utf-8"}
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                connection = psycopg.connect(self._url, autocommit=True, **options)
+                break
+            except psycopg.OperationalError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_PAUSE)
         # So that the server, too, notices that a machine is gone, and releases its locks.
         connection.execute(f"SET tcp_keepalives_idle = {_DEAD}; SET tcp_keepalives_interval = 5")
         if not self._is_ready:
@@ -99,6 +108,15 @@ class Database:
                 connection.execute(_TABLE)
             self._is_ready = True
         return connection
+
+    def _living(self) -> psycopg.Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            with suppress(psycopg.OperationalError):
+                connection.execute("SELECT")
+                return connection
+            connection.close()
+        return None
 
     def _close(self) -> None:
         while self._idle:
@@ -168,6 +186,14 @@ class Replica(Shelf):
         for folder in copies:
             if f"users/{folder.name}" not in known:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def check_store(self, settings: Settings) -> None:
+        """Raise `Denied` if the vectors are in a folder of this machine."""
+        store = settings.knowledge.store
+        section = dict(settings.plugins).get(store)
+        if hasattr(section, "folder") and not getattr(section, "url", ""):
+            way_out = 'set knowledge.store = "qdrant", and plugins.qdrant.url'
+            raise Denied(f"knowledge.store is {store}, whose vectors no other machine has: {way_out}")
 
     # --- changes -----------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from leadline.encoding import json_bytes
 from leadline.errors import Denied, Unsupported
 from leadline.files import private_file, read_limited
 from leadline.records import Document, Hit, Notice, Principal, Source, StoredDocument, UnreadFile
+from leadline.settings import Settings
 from leadline_plugins.documents.store import DocumentStore
 from leadline_plugins.passages.ranking import cosine
 from leadline_plugins.search.local.index import locked
@@ -56,6 +57,9 @@ class Shelf(DocumentStore):
 
     def pull(self) -> None:
         """Bring what this machine has of a collection in a database up to date."""
+
+    def check_store(self, settings: Settings) -> None:
+        """Raise `Denied` if others who share the collection would not have its vectors."""
 
     def lock(self, in_thread: Callable[..., Awaitable[Any]]) -> AbstractAsyncContextManager[None]:
         """Hold the lock of writers over all processes; `in_thread` runs blocking code to its end."""

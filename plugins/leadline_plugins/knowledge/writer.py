@@ -44,6 +44,7 @@ class ShelfWriter:
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
         """Hold the lock of the collection over all processes, and remove what an earlier writer left."""
+        self.shelf.check_store(self._run.settings)
         async with self.shelf.lock(self.in_thread):
             await self._sweep()
             yield
