@@ -182,9 +182,7 @@ class Replica(Shelf):
     def _delete_erased(self, db: psycopg.Connection) -> None:
         """Delete the copies of collections that are gone."""
         copies = [path.parent for path in self.folder.parent.glob(f"users/*/{FILE}") if _is_idle(path)]
-        known = {
-            name for (name,) in db.execute("SELECT DISTINCT collection FROM leadline_documents WHERE kind = 'fact'")
-        }
+        known = {name for (name,) in db.execute("SELECT DISTINCT collection FROM leadline_documents WHERE kind = 'fact'")}
         for folder in copies:
             if f"users/{folder.name}" not in known:
                 shutil.rmtree(folder, ignore_errors=True)
