@@ -29,6 +29,7 @@ from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Notice, Report, Turn
 from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
+from leadline.stores import refresh
 from leadline_server import logs
 from leadline_server.access import SENDER, Identity, cookie, role_refused, unknown_token
 from leadline_server.active_runs import ActiveRuns
@@ -275,6 +276,7 @@ class Service:
         return info.metadata.model_copy(update={"files": public}), info.status
 
     def _find(self, folder: Path, principal: str | None) -> RunInfo | None:
+        refresh(folder)
         if not (folder / "metadata.json").is_file():
             return None
         try:

@@ -65,7 +65,7 @@ class PostgresRuns:
     def __init__(self, url: str, folder: Path, files: RunFiles, live: str = "") -> None:
         self.connections = Connections(url)
         self.holder = f"{socket.gethostname()}.{os.getpid()}.{token_hex(4)}"
-        self._root, self._files = folder.absolute(), files
+        self._root, self._files = private_folder(folder.absolute()), files
         bound, _, advertised = (live or "127.0.0.1").partition(":")
         self._host = bound, advertised or bound
         # Of each folder of runs, the transaction from which on changes are unknown; of each run, the version of its
