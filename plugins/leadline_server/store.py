@@ -24,7 +24,8 @@ from typing import Literal, ParamSpec, TypeVar
 from leadline.errors import LeadlineError, UsageError
 from leadline_server.logs import Audit, SharedAudit
 from leadline_server.queue import QueueUnavailable
-from leadline_server.queue.database import Cursor, open_database, secret_of
+from leadline_server.queue.database import Cursor, secret_of
+from leadline_server.queue.sql import open_database
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"

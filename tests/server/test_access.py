@@ -25,7 +25,6 @@ from leadline_server import command
 from leadline_server.limits import Address, Limits, Rate
 from leadline_server.problems import Problem
 from leadline_server.queue import open_queue
-from leadline_server.queue.database import secret_of
 from leadline_server.store import FILE, Store
 
 
@@ -186,19 +185,6 @@ def test_a_database_that_is_away_is_an_error_and_stops_no_probe(postgres: Cluste
         finally:
             postgres.start()
         assert http.get("/v1/session").status_code == 200
-
-
-@pytest.mark.slow
-def test_the_secret_of_the_first_machine_replaces_those_of_others(postgres: Cluster, tmp_path: Path) -> None:
-    url, files = postgres.database(uuid4().hex), [tmp_path / name / "settings.key" for name in "abc"]
-    before = [secret_of(file) for file in files[:2]]
-    assert before[0] != before[1]
-    assert secret_of(files[0]) == before[0]
-    for file in files:
-        with closing(open_queue(url, file.parent)) as queue:
-            queue.share_secret(file)
-    assert {file.read_bytes() for file in files} == {before[0]}
-    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
 
 
 def test_logins_with_one_token_are_limited_and_those_of_others_are_not(tmp_path: Path) -> None:

@@ -11,13 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
 from tests.server.conftest import PATIENCE
+from tests.server.queue.cluster import Cluster
 
 from leadline.cli import main
 from leadline_server.queue import open_queue
+from leadline_server.queue.database import secret_of
 from leadline_server.store import Store
 
 # An installed plugin: a search that waits until the file `go` exists. The workers are processes of their own.
@@ -125,6 +128,20 @@ def test_a_token_expires_and_its_use_is_noted(monkeypatch: pytest.MonkeyPatch, s
     monkeypatch.setattr("leadline_server.store.time.time", lambda: now)
     assert (store.token(secret), store.session(session)) == (None, None)
     assert store.has_tokens()  # the server stays closed
+
+
+@pytest.mark.slow
+def test_the_secret_of_the_first_machine_replaces_those_of_others(
+    postgres: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, files = postgres.database(uuid4().hex), [Path(name, "leadline", "settings.key").absolute() for name in "abc"]
+    first, _ = (secret_of(file) for file in files[:2])
+    assert first != files[1].read_bytes()
+    for file in files:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(file.parents[1]))
+        assert main(["usage", "--database", url, "--folder", file.parents[1].name]) == 0
+    assert {file.read_bytes() for file in files} == {first}
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
 
 
 def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from leadline.errors import UsageError
 from leadline.files import private_file
 
 T = TypeVar("T")
@@ -81,22 +79,6 @@ class Database(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-def open_database(url: str, path: Path) -> Database:
-    """Return the database at a URL, `postgresql://…`; without one, the file. Raises `UsageError` for another URL."""
-    if not url:
-        from leadline_server.queue.sqlite import SqliteDatabase
-
-        return SqliteDatabase(path)
-    scheme, separator, _ = url.partition("://")
-    if not separator or scheme not in ("postgresql", "postgres"):
-        raise UsageError(f"--database {scheme}://…: not a database; write postgresql://USER@HOST/DATABASE")
-    if find_spec("psycopg") is None:
-        raise UsageError("a database of runs needs psycopg: leadline plugins install 'leadline[fleet]'")
-    from leadline_server.queue.postgres import PostgresDatabase
-
-    return PostgresDatabase(url)
 
 
 def secret_of(path: Path, database: Database | None = None) -> bytes:

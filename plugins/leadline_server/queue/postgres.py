@@ -15,6 +15,8 @@ from leadline_server.queue.records import unavailable
 T = TypeVar("T")
 # Seconds in which a lost connection must come back, and between two attempts.
 _PATIENCE, _PAUSE = 5.0, 0.25
+# Seconds after a failure in which nobody else tries: many threads would wait one after another.
+_REST = 1.0
 _CONNECT_TIMEOUT = 5
 # The lock that makes writers come one after another, and the channel that tells of their commits.
 _LOCK, _CHANNEL = 0x6C656164, "leadline_queue"
@@ -39,20 +41,22 @@ class _Connection:
         self._url, self._closed = url, closed
         self._lock = threading.Lock()
         self._connection: psycopg.Connection | None = None
-        self._lost = 0.0
+        self._lost = self._rest = 0.0
 
     def do(self, work: Callable[[psycopg.Connection], T]) -> T:
         """Work, and repeat it if the connection was lost. Raises `QueueUnavailable`."""
         with self._lock:
             while True:
                 try:
+                    if time.monotonic() < self._rest:
+                        raise self._unavailable("the last attempt failed just now")
                     self._connection = self._connection or connect(self._url)
                     result = work(self._connection)
                 except psycopg.OperationalError as error:
                     self.drop()
-                    # Of many threads that wait, the first alone is patient.
                     self._lost = self._lost or time.monotonic()
                     if time.monotonic() > self._lost + _PATIENCE or self._closed.wait(_PAUSE):
+                        self._rest = time.monotonic() + _REST
                         raise self._unavailable(error) from error
                 except psycopg.Error as error:
                     raise self._unavailable(error) from error
@@ -69,7 +73,7 @@ class _Connection:
         with self._lock:
             self.drop()
 
-    def _unavailable(self, error: Exception) -> Exception:
+    def _unavailable(self, error: object) -> Exception:
         why = str(error).strip().splitlines() or [type(error).__name__]
         return unavailable(without_password(self._url), why[0])
 

@@ -12,13 +12,14 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
-from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, open_database, secret_of
+from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, secret_of
 from leadline_server.queue.records import Claim, Full, Notification, QueuedRun, Quota, Replaced, Spent, Taken, Worker
 
 T = TypeVar("T")
@@ -508,6 +509,22 @@ def open_queue(url: str, folder: Path) -> Queue:
         database.close()
         raise
     return Queue(database)
+
+
+def open_database(url: str, path: Path) -> Database:
+    """Return the database at a URL, `postgresql://…`; without one, the file. Raises `UsageError` for another URL."""
+    if not url:
+        from leadline_server.queue.sqlite import SqliteDatabase
+
+        return SqliteDatabase(path)
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme not in ("postgresql", "postgres"):
+        raise UsageError(f"--database {scheme}://…: not a database; write postgresql://USER@HOST/DATABASE")
+    if find_spec("psycopg") is None:
+        raise UsageError("a database of runs needs psycopg: leadline plugins install 'leadline[fleet]'")
+    from leadline_server.queue.postgres import PostgresDatabase
+
+    return PostgresDatabase(url)
 
 
 def _prepare(cursor: Cursor) -> None:
