@@ -82,6 +82,16 @@ R_out = TypeVar("R_out", bound=Record, covariant=True)
 # --- objects that plugins receive --------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Check:
+    """What `leadline doctor` found of one part, and the next command; `bad` prevents research."""
+
+    what: str
+    state: Literal["ok", "note", "bad"]
+    detail: str
+    next: str = ""
+
+
 class Run(Protocol):
     """One question processed by one pipeline, as every provider sees it (`call.run`); stages get a `StageRun`.
 

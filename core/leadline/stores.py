@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from leadline.errors import UsageError
 
 if TYPE_CHECKING:
-    from leadline.contracts import Observer
+    from leadline.contracts import Check, Observer
     from leadline.records import Event
     from leadline.settings import Runs
 
+# The entry-point group of stores: a name is the scheme of a URL, its value a function that opens the store.
+GROUP = "leadline.stores"
 Mode = Literal["write", "read"]
 # Files of a run that a store keeps in another form, and the hidden ones that it keeps as files.
 _ELSEWHERE = ("journal.sqlite", "events.jsonl", "live.sock", "metadata.json")
@@ -121,6 +123,9 @@ class RunStore(Protocol):
 
     def close(self) -> None: ...
 
+    def check(self) -> Iterable[Check]:
+        """Return what `leadline doctor` tells of its parts."""
+
     def pull(self, folder: Path, *, files: bool = False) -> None:
         """Bring the copies in a folder up to date; of a run, or with `files`, also the files beside the metadata."""
 
@@ -167,14 +172,14 @@ def use_store(folder: Path, store: RunStore | None) -> None:
 
 
 def open_store(runs: Runs) -> RunStore | None:
-    """Use the store that the settings name, by the entry point for the scheme of its URL in `leadline.stores`.
+    """Use the store that the settings name, by the entry point for the scheme of its URL.
 
     Return it for its owner to close; None if there is none, or it is used already. Raises `UsageError`.
     """
     scheme = runs.database.get_secret_value().partition("://")[0]
     if not scheme or store_of(runs.folder):
         return None
-    points = entry_points(group="leadline.stores")
+    points = entry_points(group=GROUP)
     if scheme not in points.names:
         raise UsageError(f"runs.database: {scheme}:// is not the URL of a store; write {' or '.join(points.names)}://…")
     store: RunStore = points[scheme].load()(runs)

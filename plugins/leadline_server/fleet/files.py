@@ -8,8 +8,9 @@ from typing import Any, Protocol
 
 import psycopg
 
+from leadline.display import shortened
 from leadline.errors import UsageError
-from leadline_server.queue.records import unavailable
+from leadline_server.queue.records import QueueUnavailable
 
 # Seconds in which the object store must answer.
 _PATIENCE = 4
@@ -17,6 +18,9 @@ _PATIENCE = 4
 
 class RunFiles(Protocol):
     """Files by the path of their run and their digest. Methods with a connection are part of its transaction."""
+
+    # Where they are, for messages.
+    name: str
 
     def put(self, connection: psycopg.Connection, path: str, digest: str, data: bytes) -> None: ...
 
@@ -28,6 +32,8 @@ class RunFiles(Protocol):
 
 class TableFiles:
     """Files in a table of the database."""
+
+    name = "in the database"
 
     def put(self, connection: psycopg.Connection, path: str, digest: str, data: bytes) -> None:
         statement = "INSERT INTO leadline_files VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
@@ -55,7 +61,7 @@ class ObjectFiles:
             self._store: Any = from_url(url, client_options=patience, retry_config=retries)
         except Exception as error:
             raise UsageError(f"runs.files: {url}: {error}; write s3://BUCKET/PREFIX, or leave it empty") from error
-        self._url = url
+        self.name = url
 
     def put(self, connection: psycopg.Connection, path: str, digest: str, data: bytes) -> None:
         self._do("put", f"{path}/{digest}", data)
@@ -72,7 +78,9 @@ class ObjectFiles:
         try:
             return getattr(self._store, action)(*values)
         except BaseError as error:
-            raise unavailable(self._url, str(error).splitlines()[0]) from error
+            why = shortened(str(error).splitlines()[0], 300)
+            advice = "check it, and the variables AWS_… of the account, and try again"
+            raise QueueUnavailable(f"runs.files: {self.name} does not work: {why}; {advice}") from error
 
 
 def files_at(url: str) -> RunFiles:

@@ -15,11 +15,13 @@ from secrets import token_hex
 import psycopg
 from psycopg.types.json import Jsonb
 
+from leadline.contracts import Check
 from leadline.errors import JournalBusy, LeadlineError
 from leadline.files import private_folder
 from leadline.runs import METADATA, PRINCIPALS
 from leadline.settings import Runs
 from leadline.stores import Mode, kept_files
+from leadline_server.fleet.checks import checks
 from leadline_server.fleet.connections import Connections
 from leadline_server.fleet.events import EventFeed, StoredEvents, StoredLog, StoredMailbox
 from leadline_server.fleet.files import RunFiles, files_at
@@ -88,6 +90,10 @@ class PostgresRuns:
         self._closed.set()
         self._feed.close()
         self.connections.close()
+
+    def check(self) -> Iterator[Check]:
+        """Check the database, the files and the address of live text."""
+        return checks(self.connections, self._files, self._host)
 
     def path(self, folder: Path) -> str:
         """Return the name of a run, or of a folder of runs, in the store; empty for the folder of all."""
