@@ -25,7 +25,8 @@ class Connections:
         self.name = without_password(url)
         self._url = url
         self._free: list[psycopg.Connection] = []
-        self._rest = 0.0
+        # Until when nobody tries to connect, and why.
+        self._rest, self._reason = 0.0, ""
         self._closed = False
 
     @contextmanager
@@ -85,10 +86,11 @@ class Connections:
     def connect(self, *, autocommit: bool = False) -> psycopg.Connection:
         """Return a new connection. Raises `psycopg.OperationalError`."""
         if time.monotonic() < self._rest:
-            raise psycopg.OperationalError("the last connection failed just now")
+            raise psycopg.OperationalError(self._reason)
         try:
             connection = connect(self._url)
-        except psycopg.OperationalError:
+        except psycopg.OperationalError as error:
+            self._reason = _first_line(error)
             self._rest = time.monotonic() + _REST
             raise
         connection.autocommit = autocommit
