@@ -5,19 +5,19 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from leadline.commands import count, database_url, folder_of, run_environment
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
+    from leadline_server.store import Store
 
 
-def database_option(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--database", metavar="URL", help="database of several machines: postgresql://… (default: runs.database)"
-    )
+def database_option(parser: ArgumentParser, default: str = "") -> None:
+    about = "database of several machines: postgresql://… (default: runs.database)"
+    parser.add_argument("--database", default=default, metavar="URL", help=about)
 
 
 def worker_options(parser: ArgumentParser) -> None:
@@ -42,11 +42,21 @@ def queue_of(args: Namespace) -> Iterator[Queue]:
     from leadline_server.queue import open_queue
 
     url = args.database or database_url(args)
-    queue = open_queue(url, folder_of(args).absolute())
-    try:
+    with closing(open_queue(url, folder_of(args).absolute())) as queue:
+        if url:
+            from leadline.api import secret_file
+
+            queue.share_secret(secret_file())
         yield queue
-    finally:
-        queue.close()
+
+
+@contextmanager
+def store_of(args: Namespace) -> Iterator[Store]:
+    """Open the store of tokens."""
+    from leadline_server.store import Store
+
+    with closing(Store(folder_of(args).absolute(), args.database or database_url(args))) as store:
+        yield store
 
 
 def worker_command(args: Namespace) -> Sequence[str]:
