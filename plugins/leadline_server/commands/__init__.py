@@ -8,7 +8,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leadline.commands import count, database_url, folder_of, run_environment
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from leadline_server.store import Store
 
 
-def database_option(parser: ArgumentParser, default: str = "") -> None:
+def database_option(parser: ArgumentParser, **options: Any) -> None:
+    """Add a short form of `--set runs.database=URL`."""
     about = "database of several machines: postgresql://… (default: runs.database)"
-    parser.add_argument("--database", default=default, metavar="URL", help=about)
+    options = {"dest": "set", "action": "append", "default": [], "type": "runs.database={}".format, **options}
+    parser.add_argument("--database", metavar="URL", help=about, **options)
 
 
 def worker_options(parser: ArgumentParser) -> None:
@@ -43,7 +45,7 @@ def queue_of(args: Namespace) -> Iterator[Queue]:
     """Open the queue that the options of a command choose."""
     from leadline_server.queue import open_queue
 
-    url = args.database or database_url(args)
+    url = database_url(args)
     with closing(open_queue(url, folder_of(args).absolute())) as queue:
         if url:
             from leadline.api import secret_file
@@ -57,8 +59,21 @@ def store_of(args: Namespace) -> Iterator[Store]:
     """Open the store of tokens."""
     from leadline_server.store import Store
 
-    with closing(Store(folder_of(args).absolute(), args.database or database_url(args))) as store:
+    with closing(Store(folder_of(args).absolute(), database_url(args))) as store:
         yield store
+
+
+def use_own_folder(args: Namespace) -> None:
+    """Give this worker process a folder of runs of its own, if a database keeps the runs; those of dead ones go."""
+    if not database_url(args):
+        return
+    from leadline_server import processes
+
+    workers = folder_of(args).absolute() / ".workers"
+    for folder in workers.glob("*.*.*"):
+        if processes.is_local(folder.name) and not processes.is_running(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+    args.folder = str(workers / processes.name_of(os.getpid()))
 
 
 def worker_command(args: Namespace) -> Sequence[str]:

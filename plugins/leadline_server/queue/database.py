@@ -14,8 +14,6 @@ from leadline.files import private_file
 
 T = TypeVar("T")
 VERSION = 1
-# The bytes of a secret.
-_BYTES = 32
 TABLES = (
     """CREATE TABLE IF NOT EXISTS leadline_orders (
         run_id TEXT PRIMARY KEY, principal TEXT NOT NULL, content TEXT, request_key TEXT, digest TEXT NOT NULL,

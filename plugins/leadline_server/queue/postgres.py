@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from leadline_server.queue.database import Cursor
-from leadline_server.queue.records import unavailable
+from leadline_server.queue.records import QueueUnavailable, unavailable
 
 T = TypeVar("T")
 # Seconds in which a lost connection must come back, and between two attempts.
@@ -34,50 +34,6 @@ class _Transaction:
         return [*self._connection.execute(statement.replace("?", "%s").encode(), values).fetchall()]
 
 
-class _Connection:
-    """A connection that comes back after a restart. One thread after another uses it."""
-
-    def __init__(self, url: str, closed: threading.Event) -> None:
-        self._url, self._closed = url, closed
-        self._lock = threading.Lock()
-        self._connection: psycopg.Connection | None = None
-        self._lost = self._rest = 0.0
-
-    def do(self, work: Callable[[psycopg.Connection], T]) -> T:
-        """Work, and repeat it if the connection was lost. Raises `QueueUnavailable`."""
-        with self._lock:
-            while True:
-                try:
-                    if time.monotonic() < self._rest:
-                        raise self._unavailable("the last attempt failed just now")
-                    self._connection = self._connection or connect(self._url)
-                    result = work(self._connection)
-                except psycopg.OperationalError as error:
-                    self.drop()
-                    self._lost = self._lost or time.monotonic()
-                    if time.monotonic() > self._lost + _PATIENCE or self._closed.wait(_PAUSE):
-                        self._rest = time.monotonic() + _REST
-                        raise self._unavailable(error) from error
-                except psycopg.Error as error:
-                    raise self._unavailable(error) from error
-                else:
-                    self._lost = 0.0
-                    return result
-
-    def drop(self) -> None:
-        if self._connection:
-            self._connection.close()
-        self._connection = None
-
-    def close(self) -> None:
-        with self._lock:
-            self.drop()
-
-    def _unavailable(self, error: object) -> Exception:
-        why = str(error).strip().splitlines() or [type(error).__name__]
-        return unavailable(without_password(self._url), why[0])
-
-
 class PostgresDatabase:
     """A database by URL: a connection that writes, one that reads without waiting for writers, and one that listens.
 
@@ -92,9 +48,6 @@ class PostgresDatabase:
         self._rest = 0.0
         self._listener: psycopg.Connection | None = None
         self._closed = threading.Event()
-        self._writer, self._reader = _Connection(url, self._closed), _Connection(url, self._closed)
-        self._listening = threading.Lock()
-        self._listener: psycopg.Connection | None = None
 
     def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
         def transaction(connection: psycopg.Connection) -> T:
@@ -151,7 +104,7 @@ class PostgresDatabase:
         with self._listening:
             try:
                 if self._listener is None or self._listener.closed:
-                    self._listener = connect(self._url)
+                    self._listener = self._connect()
                     self._listener.execute(f"LISTEN {_CHANNEL}".encode())
                     return  # something may have been committed meanwhile
                 for _ in self._listener.notifies(timeout=seconds, stop_after=1):
