@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leadline.commands import count, folder_of, queue_url, run_environment
+from leadline.commands import count, database_url, folder_of, run_environment
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
 
 
-def queue_option(parser: ArgumentParser) -> None:
+def database_option(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--queue", metavar="URL", help="queue of runs: postgresql://… or sqlite:///PATH (default: runs.queue)"
+        "--database", metavar="URL", help="database of several machines: postgresql://… (default: runs.database)"
     )
 
 
@@ -31,7 +31,7 @@ def worker_options(parser: ArgumentParser) -> None:
         metavar="N",
         help="runs of a user at once (default: all places; a fair share while others wait)",
     )
-    queue_option(parser)
+    database_option(parser)
     parser.add_argument("--log", choices=("text", "json"), default="text", help="form of the log (default: text)")
     run_environment(parser)
 
@@ -41,7 +41,7 @@ def queue_of(args: Namespace) -> Iterator[Queue]:
     """Open the queue that the options of a command choose."""
     from leadline_server.queue import open_queue
 
-    url = args.queue or queue_url(args)
+    url = args.database or database_url(args)
     queue = open_queue(url, folder_of(args).absolute())
     try:
         yield queue
@@ -53,6 +53,6 @@ def worker_command(args: Namespace) -> Sequence[str]:
     """Return the command of one worker process with the same options."""
     command = [sys.executable, "-m", "leadline", "worker", "--supervised", f"--runs={args.runs}"]
     command += [f"--runs-per-user={args.runs_per_user}"] if args.runs_per_user else []
-    single = ("queue", "log", "pipeline", "folder", "settings")
+    single = ("database", "log", "pipeline", "folder", "settings")
     command += [f"--{name}={value}" for name in single if (value := getattr(args, name))]
     return command + [f"--{name}={value}" for name in ("docs", "set") for value in getattr(args, name)]

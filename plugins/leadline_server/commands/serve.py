@@ -19,12 +19,12 @@ from leadline.commands import (
     agrees,
     client_of,
     count,
+    database_url,
     folder_of,
     folder_option,
     interactive,
     json_option,
     port,
-    queue_url,
     run_coroutine,
 )
 from leadline.commands.output import say, table, write, write_json
@@ -221,7 +221,7 @@ def save_backup(args: Namespace) -> int:
 
     others = args.others or [path for name in _BESIDE if (path := Path(name)).exists()]
     say(f"Wrote {back_up(folder_of(args).absolute(), others, args.file)} files to {args.file}.")
-    if queue_url(args).startswith("postgres"):
+    if database_url(args).startswith("postgres"):
         say("The queue in Postgres is not among them: see pg_dump. Without it, runs in flight must be resumed by hand.")
     return 0
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from leadline.commands import count, folder_of, folder_option, json_option, settings_options
 from leadline.commands.output import say, table, write, write_json
-from leadline_server.commands import queue_of, queue_option
+from leadline_server.commands import database_option, queue_of
 from leadline_server.commands.serve import TOKEN_HEAD, token_row
 
 SUMS = {"user": "principal", "model": "model", "day": "day"}
@@ -16,7 +16,7 @@ SUMS = {"user": "principal", "model": "model", "day": "day"}
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--days", type=count, default=30, metavar="N", help="days of UTC to sum up (default: 30)")
-    queue_option(parser)
+    database_option(parser)
     folder_option(parser)
     settings_options(parser)
     json_option(parser)
