@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leadline.commands import count, database_url, folder_of, run_environment
+from leadline.commands import count, database_url, folder_of, run_environment, runs_of
+from leadline.errors import UsageError
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
+    from leadline_server.supervisor import Supervisor
 
 
 def database_option(parser: ArgumentParser) -> None:
@@ -36,12 +38,24 @@ def worker_options(parser: ArgumentParser) -> None:
     run_environment(parser)
 
 
+def supervisor_of(args: Namespace, queue: Queue) -> Supervisor:
+    """Return the parent of the workers that the options choose."""
+    from leadline_server.supervisor import Supervisor
+
+    return Supervisor(None if runs_of(args).dispatcher else queue, worker_command(args), args.workers)
+
+
 @contextmanager
 def queue_of(args: Namespace) -> Iterator[Queue]:
     """Open the queue that the options of a command choose."""
     from leadline_server.queue import open_queue
 
     url = args.database or database_url(args)
+    if url and not runs_of(args).dispatcher:
+        raise UsageError(
+            "--database: on several machines a dispatcher gives the runs to workers, and runs.dispatcher is empty: "
+            "--set runs.dispatcher=temporal, of the package leadline-temporal"
+        )
     queue = open_queue(url, folder_of(args).absolute())
     try:
         yield queue
