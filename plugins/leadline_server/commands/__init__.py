@@ -6,15 +6,17 @@ import os
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from leadline.commands import count, database_url, folder_of, run_environment
+from leadline.commands import count, database_url, folder_of, run_environment, runs_of
+from leadline.errors import UsageError
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
     from leadline_server.store import Store
+    from leadline_server.supervisor import Supervisor
 
 
 def database_option(parser: ArgumentParser, **options: Any) -> None:
@@ -24,9 +26,13 @@ def database_option(parser: ArgumentParser, **options: Any) -> None:
     parser.add_argument("--database", metavar="URL", help=about, **options)
 
 
-def worker_options(parser: ArgumentParser) -> None:
+def _count_or_none(text: str) -> int:
+    return 0 if text == "0" else count(text)
+
+
+def worker_options(parser: ArgumentParser, workers: Callable[[str], int] = _count_or_none) -> None:
     """Add the options of processes that work on the queue."""
-    parser.add_argument("--workers", type=count, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument("--workers", type=workers, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument("--runs", type=count, default=8, metavar="N", help="runs of a worker at once (default: 8)")
     parser.add_argument(
         "--runs-per-user",
@@ -40,12 +46,24 @@ def worker_options(parser: ArgumentParser) -> None:
     run_environment(parser)
 
 
+def supervisor_of(args: Namespace, queue: Queue) -> Supervisor:
+    """Return the parent of the workers that the options choose."""
+    from leadline_server.supervisor import Supervisor
+
+    return Supervisor(None if runs_of(args).dispatcher else queue, worker_command(args), args.workers)
+
+
 @contextmanager
 def queue_of(args: Namespace) -> Iterator[Queue]:
     """Open the queue that the options of a command choose."""
     from leadline_server.queue import open_queue
 
     url = database_url(args)
+    if url and not runs_of(args).dispatcher:
+        raise UsageError(
+            "--database: on several machines a dispatcher gives the runs to workers, and runs.dispatcher is empty: "
+            "--set runs.dispatcher=temporal, of the package leadline-temporal"
+        )
     with closing(open_queue(url, folder_of(args).absolute())) as queue:
         if url:
             from leadline.api import secret_file
