@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from leadline.contracts import CarryOut
+from leadline.contracts import CarryOut, Check
 from leadline.plugin import Field, PluginSettings, SecretStr, Submission, dispatcher
 
 if TYPE_CHECKING:
@@ -108,6 +108,28 @@ class Temporal:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_PAUSE):
                         await closing.wait()
+
+    async def check(self) -> list[Check]:
+        """Return what `leadline doctor` tells: whether the server answers, and takes turns."""
+        from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, GetSystemInfoRequest
+        from temporalio.service import RPCError, RPCStatusCode
+
+        address, namespace = self._settings.address, self._settings.namespace
+        where, service = f"Temporal at {address}, namespace {namespace}", self._client.workflow_service
+        try:
+            about = await service.get_system_info(GetSystemInfoRequest(), timeout=_TIMEOUT)
+            await service.describe_namespace(DescribeNamespaceRequest(namespace=namespace), timeout=_TIMEOUT)
+            turns = await self.keeps_turns()
+        except (RPCError, RuntimeError, TimeoutError) as error:
+            is_missing = isinstance(error, RPCError) and error.status == RPCStatusCode.NOT_FOUND
+            create = f"temporal operator namespace create -n {namespace} --address {address}"
+            detail = f"{where}: {str(error) or 'works on no run within 60 s'}"
+            return [Check("dispatcher", "bad", detail, create if is_missing else "leadline plugins show temporal")]
+        found = [Check("dispatcher", "ok", f"{where}: version {about.server_version}")]
+        if turns:
+            return [*found, Check("turns", "ok", "users take turns: 24 runs of two were tried")]
+        lacks = "a user with many runs goes before others: matching.enableFairness and one partition are not set"
+        return [*found, Check("turns", "note", f"{lacks} (leadline-temporal has the lines)")]
 
     async def keeps_turns(self) -> bool:
         """Return whether the server takes turns among users, by trying: it must be told to (see the README).

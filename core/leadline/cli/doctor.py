@@ -230,7 +230,8 @@ async def _dispatcher(run: Run, name: str) -> Sequence[Check]:
         provider = await run.plugins.instance("dispatchers", name).open()
         found: Sequence[Check] = await provider.check() if hasattr(provider, "check") else ()
     except Exception as error:  # noqa: BLE001 - any, of the plugin or of its server
-        return [Check(f"dispatcher {name}", "bad", shortened(str(error)), f"leadline plugins show {name}")]
+        fault = shortened(f"{name}: {error}")
+        return [Check("dispatcher", "bad", fault, f"leadline plugins show {name}")]
     return found
 
 

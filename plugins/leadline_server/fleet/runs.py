@@ -69,7 +69,7 @@ class PostgresRuns:
         self.holder = f"{socket.gethostname()}.{os.getpid()}.{token_hex(4)}"
         self._root, self._files = private_folder(folder.absolute()), files
         bound, _, advertised = (live or "127.0.0.1").partition(":")
-        self._host = bound, advertised or bound
+        self._host = bound, advertised or (bound if bound != "0.0.0.0" else socket.gethostname())  # noqa: S104
         # Of each folder of runs, the transaction from which on changes are unknown; of each run, the version of its
         # copy, and whether that has the files.
         self._since: dict[str, str] = {}
