@@ -91,16 +91,23 @@ class Shelves:
 
     def __init__(self, settings: KnowledgeSettings) -> None:
         self._folder = settings.folder.expanduser().absolute()
+        self._database = settings.database.get_secret_value()
         self._shelves: dict[str, Shelf] = {}
 
     def own(self, principal: Principal | None) -> Shelf:
         """Return the collection that belongs to a principal; without one, the shared one."""
         owner = owner_of(principal)
+        if owner not in self._shelves and self._database:
+            from leadline_plugins.knowledge.replica import Replica
+
+            self._shelves[owner] = Replica(self._folder / "replica", owner, self._database)
         return self._shelves.setdefault(owner, Shelf(self._folder, owner))
 
     def visible(self, principal: Principal | None) -> list[Shelf]:
         """Return the collections that a principal sees and that have documents, the shared one last."""
         shelves = [self.own(principal), *([self.own(None)] if principal else [])]
+        for shelf in shelves:
+            shelf.pull()
         return [shelf for shelf in shelves if shelf.count()]
 
 
@@ -238,10 +245,9 @@ class Knowledge:
 
     async def _ranked(self, query: str, shelves: Sequence[Shelf], call: Call) -> Scores:
         run = call.run
-        embedder, store = run.settings.knowledge.embedder, run.settings.knowledge.store
-        asked, probe = (await run.embed([query, PROBE], embedder)).vectors
+        asked, probe = (await run.embed([query, PROBE], run.settings.knowledge.embedder)).vectors
         for shelf in shelves:
-            await self._context.in_thread(shelf.check_vectors, embedder, store, probe)
+            await self._context.in_thread(shelf.check_vectors, run.settings, probe)
         names = [await self._context.in_thread(shelf.vectors) for shelf in shelves]
         chosen = await self._context.in_thread(_chosen, shelves, run.settings.knowledge.documents)
         depth = DEPTH if chosen is None else _NEAR
@@ -374,6 +380,7 @@ class KnowledgeFetcher:
         if not shared and principal is None:
             raise Unsupported(f"{url} belongs to a user, and this run has none")
         shelf = self._shelves.own(None if shared else principal)
+        shelf.pull()
         document, state = shelf.document(name), shelf.states().get(name)
         if document is None or state is None:
             raise Unsupported(f"{url}: there is no such document (any more)")

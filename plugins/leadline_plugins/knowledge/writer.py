@@ -17,7 +17,6 @@ from leadline.records import DocumentVectors, VectorBatch, VectorRemoval
 from leadline_plugins.documents.store import Entry
 from leadline_plugins.documents.text_index import full_text
 from leadline_plugins.knowledge.shelf import PROBE, Shelf
-from leadline_plugins.search.local.index import locked
 from leadline_plugins.search.local.update import finish_in_thread
 
 P = ParamSpec("P")
@@ -45,14 +44,14 @@ class ShelfWriter:
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
         """Hold the lock of the collection over all processes, and remove what an earlier writer left."""
-        async with locked(self.shelf.folder / "lock"):
+        async with self.shelf.lock(self.in_thread):
             await self._sweep()
             yield
 
     async def check_vectors(self) -> None:
         """Note embedder and store at the first addition; later, raise `Denied` if they are others."""
         probe = await self._probe()
-        await self.in_thread(self.shelf.check_vectors, self._embedder, self._store, probe)
+        await self.in_thread(self.shelf.check_vectors, self._run.settings, probe)
         if "probe" not in await self.in_thread(self.shelf.about):
             await self.in_thread(self.shelf.set_about, self._facts(probe))
 

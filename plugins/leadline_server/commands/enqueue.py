@@ -36,8 +36,8 @@ def run(args: Namespace) -> int:
     question = question_of(args.question)
     if question is None:
         raise UsageError('no question given: leadline enqueue "How does …?"')
-    order = client_of(args).order(question, tags=pairs(args.tag, "--tag"))
     with queue_of(args) as queue:
+        order = client_of(args).order(question, tags=pairs(args.tag, "--tag"))
         queue.put(order, None, priority=args.priority)
         workers = len(queue.workers())
     folder = folder_of(args) / order.run_id

@@ -14,16 +14,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leadline.commands import client_of, run_coroutine
+from leadline.commands import client_of, count, run_coroutine
 from leadline.commands.output import plural, say
-from leadline_server.commands import queue_of, supervisor_of, worker_options
+from leadline_server.commands import queue_of, supervisor_of, use_own_folder, worker_options
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
 
 
 def arguments(parser: ArgumentParser) -> None:
-    worker_options(parser)
+    worker_options(parser, count)
     parser.add_argument("--supervised", action="store_true", help=SUPPRESS)  # is the process of one worker
 
 
@@ -59,6 +59,7 @@ def _work(args: Namespace, queue: Queue) -> int:
     from leadline_server.worker import Worker
 
     use_one_heap()
+    use_own_folder(args)
 
     async def work() -> None:
         name = name_of(os.getpid())

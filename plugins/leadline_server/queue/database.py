@@ -1,12 +1,16 @@
-"""What the queue needs of a database: transactions, one after another, and a word when one was committed.
+"""What the server needs of a database: transactions, one after another, and a word when one was committed.
 
 Statements have `?` for values and use what SQLite and Postgres have in common.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+from leadline.files import private_file
 
 T = TypeVar("T")
 VERSION = 2
@@ -73,3 +77,24 @@ class Database(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def secret_of(path: Path, database: Database | None = None) -> bytes:
+    """Return the 32 random bytes of a file, which is made if there is none.
+
+    With a database, all machines get the bytes of the first that asks, by the name of the file.
+    """
+    kept = private_file(path).read_bytes()
+    value = kept if len(kept) == 32 else secrets.token_bytes(32)
+
+    def shared(cursor: Cursor) -> bytes:
+        cursor("CREATE TABLE IF NOT EXISTS leadline_secrets (name TEXT PRIMARY KEY, value BYTEA NOT NULL)")
+        cursor("INSERT INTO leadline_secrets VALUES (?, ?) ON CONFLICT (name) DO NOTHING", path.name, value)
+        return bytes(cursor.rows("SELECT value FROM leadline_secrets WHERE name = ?", path.name)[0][0])
+
+    value = database.write(shared, lasting=True, silent=True) if database else value
+    if value != kept:
+        new = private_file(path.with_suffix(f".{secrets.token_hex(4)}"))
+        new.write_bytes(value)
+        new.replace(path)
+    return value

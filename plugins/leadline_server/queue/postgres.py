@@ -1,4 +1,4 @@
-"""The queue's database in Postgres."""
+"""A database in Postgres."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from leadline_server.queue.records import QueueUnavailable, unavailable
 T = TypeVar("T")
 # Seconds in which a lost connection must come back, and between two attempts.
 _PATIENCE, _PAUSE = 5.0, 0.25
+# Seconds after a failure in which nobody else tries: many threads would wait one after another.
+_REST = 1.0
 _CONNECT_TIMEOUT = 5
 # The lock that makes writers come one after another, and the channel that tells of their commits.
 _LOCK, _CHANNEL = 0x6C656164, "leadline_queue"
@@ -33,57 +35,67 @@ class _Transaction:
 
 
 class PostgresDatabase:
-    """A database by URL: a connection for transactions, and one that listens. Both come back after a restart."""
+    """A database by URL: a connection that writes, one that reads without waiting for writers, and one that listens.
+
+    They come back after a restart.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._name = _without_password(url)
-        self._lock, self._listening = threading.Lock(), threading.Lock()
-        self._connection: psycopg.Connection | None = None
+        self._name = without_password(url)
+        self._writing, self._reading, self._listening = threading.Lock(), threading.Lock(), threading.Lock()
+        self._connections: dict[threading.Lock, psycopg.Connection] = {}
+        self._rest = 0.0
         self._listener: psycopg.Connection | None = None
         self._closed = threading.Event()
 
     def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
         def transaction(connection: psycopg.Connection) -> T:
-            if not lasting:
-                connection.execute("SET LOCAL synchronous_commit = off")
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            result = work(_Transaction(connection))
-            if not silent:
-                connection.execute(f"NOTIFY {_CHANNEL}".encode())
-            return result
+            with connection.transaction():
+                if not lasting:
+                    connection.execute("SET LOCAL synchronous_commit = off")
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+                result = work(_Transaction(connection))
+                if not silent:
+                    connection.execute(f"NOTIFY {_CHANNEL}".encode())
+                return result
 
-        return self._do(transaction)
+        return self._do(self._writing, transaction)
 
     def read(self, statement: str, *values: Any) -> list[Sequence[Any]]:
         """Return the rows of a query."""
-        return self._do(lambda connection: _Transaction(connection).rows(statement, *values))
+        return self._do(self._reading, lambda connection: _Transaction(connection).rows(statement, *values))
 
     def now(self) -> float:
         """Return the time of the server: machines may be seconds apart."""
         return float(self.read("SELECT EXTRACT(EPOCH FROM clock_timestamp())")[0][0])
 
-    def _do(self, transaction: Callable[[psycopg.Connection], T]) -> T:
+    def _do(self, lock: threading.Lock, work: Callable[[psycopg.Connection], T]) -> T:
+        """Work on the connection of a lock."""
         end = time.monotonic() + _PATIENCE
-        with self._lock:
+        with lock:
             while True:
+                if time.monotonic() < self._rest:
+                    raise self._unavailable("the last attempt failed just now")
                 try:
-                    self._connection = self._connection or self._connect()
-                    with self._connection.transaction():
-                        return transaction(self._connection)
+                    if lock not in self._connections:
+                        self._connections[lock] = self._connect()
+                    return work(self._connections[lock])
                 except psycopg.OperationalError as error:
-                    if self._connection and not self._connection.closed:
-                        self._connection.close()
-                    self._connection = None
+                    if connection := self._connections.pop(lock, None):
+                        connection.close()
                     if time.monotonic() > end or self._closed.wait(_PAUSE):
+                        self._rest = time.monotonic() + _REST
                         raise self._unavailable(error) from error
                 except psycopg.Error as error:
                     raise self._unavailable(error) from error
 
     def _connect(self) -> psycopg.Connection:
-        return psycopg.connect(self._url, autocommit=True, connect_timeout=_CONNECT_TIMEOUT, client_encoding="utf-8")
+        timeout = {"connect_timeout": _CONNECT_TIMEOUT, "tcp_user_timeout": _CONNECT_TIMEOUT * 1000}
+        about = psycopg.conninfo.make_conninfo(self._url, **timeout, client_encoding="utf-8")
+        return psycopg.connect(about, autocommit=True)
 
-    def _unavailable(self, error: Exception) -> QueueUnavailable:
+    def _unavailable(self, error: object) -> QueueUnavailable:
         why = str(error).strip().splitlines() or [type(error).__name__]
         return unavailable(self._name, why[0])
 
@@ -105,14 +117,14 @@ class PostgresDatabase:
 
     def close(self) -> None:
         self._closed.set()
-        with self._lock, self._listening:
-            for connection in (self._connection, self._listener):
+        with self._writing, self._reading, self._listening:
+            for connection in (*self._connections.values(), self._listener):
                 if connection:
                     connection.close()
-            self._connection = self._listener = None
+            self._connections, self._listener = {}, None
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     """Return the address for messages."""
     known = psycopg.conninfo.conninfo_to_dict(url)
     return f"in Postgres, database {known.get('dbname', '')} on {known.get('host', 'the default host')}"

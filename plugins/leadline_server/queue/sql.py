@@ -21,7 +21,7 @@ from leadline.contracts import Submission
 from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
-from leadline_server.queue.database import TABLES, VERSION, Cursor, Database
+from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, secret_of
 from leadline_server.queue.records import (
     ATTEMPTS,
     Claim,
@@ -139,6 +139,10 @@ class Queue:
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
         self._database, self._clock = database, clock or database.now
+
+    def share_secret(self, path: Path) -> None:
+        """Write the secret that all machines share into a file; the first one brings its own."""
+        secret_of(path, self._database)
 
     # --- orders ------------------------------------------------------------------------------------------------------
 
@@ -576,7 +580,7 @@ def open_queue(url: str, folder: Path) -> Queue:
 
     Raises `UsageError` for another URL and for a queue of a newer version, and `QueueUnavailable`.
     """
-    database = _database(url, folder)
+    database = open_database(url, folder / FILE)
     try:
         database.write(_prepare, lasting=True)
     except BaseException:
@@ -585,11 +589,12 @@ def open_queue(url: str, folder: Path) -> Queue:
     return Queue(database)
 
 
-def _database(url: str, folder: Path) -> Database:
+def open_database(url: str, path: Path) -> Database:
+    """Return the database at a URL, `postgresql://…`; without one, the file. Raises `UsageError` for another URL."""
     if not url:
         from leadline_server.queue.sqlite import SqliteDatabase
 
-        return SqliteDatabase(folder / FILE)
+        return SqliteDatabase(path)
     scheme, separator, _ = url.partition("://")
     if not separator or scheme not in ("postgresql", "postgres"):
         raise UsageError(f"--database {scheme}://…: not a database; write postgresql://USER@HOST/DATABASE")

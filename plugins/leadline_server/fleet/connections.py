@@ -1,0 +1,114 @@
+"""Connections to Postgres, which are used again, and made again after they were lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+
+from leadline.errors import LeadlineError
+from leadline_server.queue.postgres import without_password
+from leadline_server.queue.records import unavailable
+
+Rows = list[tuple[Any, ...]]
+# Seconds until a connection, or a packet that nobody acknowledges, counts as lost.
+_PATIENCE = 4
+# Seconds after a failure in which nobody else tries to connect: many threads would wait one after another.
+_REST = 1.0
+
+
+class Connections:
+    """Transactions in any thread. Raises `QueueUnavailable` if the database does not answer."""
+
+    def __init__(self, url: str) -> None:
+        self.name = without_password(url)
+        self._url = url
+        self._free: list[psycopg.Connection] = []
+        # Until when nobody tries to connect, and why.
+        self._rest, self._reason = 0.0, ""
+        self._closed = False
+
+    @contextmanager
+    def transaction(self, statement: str, *values: Any) -> Iterator[tuple[psycopg.Connection, Rows]]:
+        """Run a transaction; it begins with a statement that is repeated if the connection was lost."""
+        try:
+            connection, rows = self._begin(statement, values)
+            try:
+                yield connection, rows
+                connection.commit()
+            except BaseException:
+                if not connection.closed:
+                    connection.rollback()
+                raise
+            finally:
+                self._return(connection)
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise unavailable(self.name, _first_line(error)) from error
+        except psycopg.Error as error:
+            raise LeadlineError(f"the database {self.name}: {_first_line(error)}") from error
+
+    def rows(self, statement: str, *values: Any) -> Rows:
+        """Return the rows of one statement, which may write."""
+        with self.transaction(statement, *values) as (_, rows):
+            return rows
+
+    def _begin(self, statement: str, values: Sequence[Any]) -> tuple[psycopg.Connection, Rows]:
+        with suppress(IndexError):
+            while True:
+                known = self._free.pop()
+                try:
+                    return known, _execute(known, statement, values)
+                except (psycopg.OperationalError, psycopg.InterfaceError):  # the server was restarted meanwhile
+                    known.close()
+                except BaseException:
+                    self._return(known)
+                    raise
+        new = self.connect()
+        try:
+            return new, _execute(new, statement, values)
+        except BaseException:
+            new.close()
+            raise
+
+    def _return(self, connection: psycopg.Connection) -> None:
+        if self._closed or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.close()
+        else:
+            self._free.append(connection)
+
+    def close(self) -> None:
+        """Close the connections; those at work when they are done."""
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+    def connect(self, *, autocommit: bool = False) -> psycopg.Connection:
+        """Return a new connection. Raises `psycopg.OperationalError`."""
+        if time.monotonic() < self._rest:
+            raise psycopg.OperationalError(self._reason)
+        try:
+            return psycopg.connect(
+                self._url,
+                autocommit=autocommit,
+                client_encoding="utf-8",
+                connect_timeout=_PATIENCE,
+                tcp_user_timeout=_PATIENCE * 1000,
+                keepalives_idle=_PATIENCE,
+                keepalives_interval=1,
+            )
+        except psycopg.OperationalError as error:
+            self._reason = _first_line(error)
+            self._rest = time.monotonic() + _REST
+            raise
+
+
+def _execute(connection: psycopg.Connection, statement: str, values: Sequence[Any]) -> Rows:
+    cursor = connection.execute(statement.encode(), values)
+    return cursor.fetchall() if cursor.description else []
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
