@@ -15,7 +15,6 @@ pytestmark = pytest.mark.slow
 
 class TestTemporal(DispatcherContract):
     tested = Temporal
-    patience = 60.0
 
     @pytest.fixture
     def settings(self, server: Server) -> TemporalSettings:
