@@ -17,6 +17,7 @@ import pytest
 from tests.server.conftest import PATIENCE, QUESTION, SETTINGS, Gate
 
 import leadline
+from leadline.contracts import Submission
 from leadline.errors import LeadlineError
 from leadline.plugin import middleware
 from leadline.runs import Metadata
@@ -116,7 +117,11 @@ async def test_a_worker_that_is_taken_for_dead_while_it_ends_says_so_in_one_line
     monkeypatch.setattr(dispatchers, "BEAT", 0.05)
     closing, ending, order = asyncio.Event(), asyncio.Event(), an_order(tmp_path)
     queue.put(order, None)
-    working = asyncio.create_task(Embedded(queue, "w").work(lambda *_: ending.wait(), slots=4, closing=closing))
+
+    async def carry_out(order: Submission, attempt: int) -> None:
+        await ending.wait()
+
+    working = asyncio.create_task(Embedded(queue, "w").work(carry_out, slots=4, closing=closing))
     await until(lambda: queue.active()[0].state == "claimed")
     closing.set()
     await asyncio.sleep(1.2 * dispatchers._IDLE)  # it takes nothing any more
