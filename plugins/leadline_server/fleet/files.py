@@ -72,9 +72,8 @@ class ObjectFiles:
         try:
             return getattr(self._store, action)(*values)
         except BaseError as error:
-            raise QueueUnavailable(
-                f"the files of runs at {self._url} cannot be read or written: {str(error).splitlines()[0]}; see runs.files"
-            ) from error
+            why = str(error).splitlines()[0]
+            raise QueueUnavailable(f"the files of runs at {self._url} do not work: {why}; see runs.files") from error
 
 
 def files_at(url: str) -> RunFiles:
