@@ -12,14 +12,10 @@ from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from leadline.contracts import CarryOut, Check
 from leadline.plugin import Field, PluginSettings, SecretStr, Submission, dispatcher
-
-if TYPE_CHECKING:
-    from temporalio.client import Client
 
 log = logging.getLogger("leadline.temporal")
 # Seconds that Temporal has for a request, and between two attempts to reach it.
@@ -130,6 +126,8 @@ class Temporal:
 
         Raises `TimeoutError`, and the errors of a server that does not answer.
         """
+        from temporalio.service import RPCError
+
         tried = Temporal(self._settings.model_copy(update={"task_queue": f"leadline-turns-{uuid4().hex}"}))
         tried._client = self._client
         begun, closing = list[str](), asyncio.Event()
@@ -140,9 +138,15 @@ class Temporal:
             if len(begun) == 1 + 20 + 4:
                 closing.set()
 
-        for user, count in (("first", 1), ("many", 20), ("few", 4)):
-            for number in range(count):
-                await tried.submit(Submission(f"{user}-{uuid4().hex}", number, user))
-        async with asyncio.timeout(60):
-            await tried.work(carry_out, slots=1, closing=closing)
+        users = ["first", *["many"] * 20, *["few"] * 4]
+        orders = [Submission(f"{user}-{uuid4().hex}", 0, user) for user in users]
+        try:
+            for order in orders:
+                await tried.submit(order)
+            async with asyncio.timeout(60):
+                await tried.work(carry_out, slots=1, closing=closing)
+        finally:
+            for order in orders:  # those whose end was not told before the worker ended
+                with suppress(RPCError):
+                    await self._client.get_workflow_handle(tried._id(order)).terminate(rpc_timeout=_TIMEOUT)
         return max(place for place, run in enumerate(begun) if run.startswith("few")) <= 2 * 4 + 2

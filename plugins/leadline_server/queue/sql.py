@@ -405,6 +405,16 @@ class Queue:
             for run_id, who, target, now, event, attempts in rows
         ]
 
+    def begin_notification(self, due: Notification, seconds: float) -> bool:
+        """Reserve a notification for so many seconds; return False if another server has it, or sent it."""
+        now = self._clock()
+        values = (due.event, due.attempts, now + seconds, due.run_id, due.target, due.event, now)
+        statement = (
+            "UPDATE leadline_notifications SET event = ?, attempts = ?, due = ? "
+            "WHERE run_id = ? AND target = ? AND (event <> ? OR due <= ?)"
+        )
+        return bool(self._database.write(lambda cursor: cursor(statement, *values), silent=True))
+
     def notified(self, sent: Notification, pause: float | None = None) -> None:
         """Note an attempt: the next one is after so many seconds, or there is none."""
         due = None if pause is None else self._clock() + pause
