@@ -114,7 +114,8 @@ class InfoRoutes:
         if not self._service.ready:
             raise Problem(503, "starting", "the server is starting", headers={"Retry-After": "1"})
         self._service.check_disk()
-        if not await self._workers():  # raises if the queue does not answer
+        workers = await self._workers()  # raises if the queue does not answer
+        if not workers and self._service.dispatcher is None:  # which knows its workers, and the queue does not
             later = {"Retry-After": "5"}
             raise Problem(503, "no_workers", "no worker takes runs; they wait in the queue", headers=later)
         return Health(status="ready")
@@ -142,10 +143,14 @@ class InfoRoutes:
         return Response(page, media_type=media_type)
 
     async def _workers(self) -> int:
-        """Return how many workers are alive. Raises `QueueUnavailable`, also if the queue takes too long to answer."""
+        """Return how many workers are alive; of a dispatcher, how many have a run.
+
+        Raises `QueueUnavailable`, also if the queue takes too long to answer.
+        """
         try:
             async with asyncio.timeout(_PATIENCE):
-                return len(await asyncio.to_thread(self._service.queue.workers))
+                beating = await asyncio.to_thread(self._service.queue.workers)
+                return len(beating or {run.worker for run in self._service.active.all() if run.worker})
         except TimeoutError:
             raise unavailable("of the server", f"it did not answer within {_PATIENCE:g} s") from None
 

@@ -12,14 +12,10 @@ from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from leadline.contracts import CarryOut
 from leadline.plugin import Field, PluginSettings, SecretStr, Submission, dispatcher
-
-if TYPE_CHECKING:
-    from temporalio.client import Client
 
 log = logging.getLogger("leadline.temporal")
 # Seconds that Temporal has for a request, and between two attempts to reach it.
