@@ -115,7 +115,7 @@ class InfoRoutes:
             raise Problem(503, "starting", "the server is starting", headers={"Retry-After": "1"})
         self._service.check_disk()
         workers = await self._workers()  # raises if the queue does not answer
-        if not workers and self._service.dispatcher is None:  # which knows its workers, and the queue does not
+        if not workers and self._service.dispatcher is None:  # else the dispatcher alone knows them
             later = {"Retry-After": "5"}
             raise Problem(503, "no_workers", "no worker takes runs; they wait in the queue", headers=later)
         return Health(status="ready")

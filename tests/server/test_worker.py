@@ -17,6 +17,7 @@ import pytest
 from tests.server.conftest import PATIENCE, QUESTION, SETTINGS, Gate
 
 import leadline
+from leadline._runtime.runs.adhoc import KnowledgeClient
 from leadline.contracts import Submission
 from leadline.errors import LeadlineError
 from leadline.plugin import middleware
@@ -131,6 +132,28 @@ async def test_a_worker_that_is_taken_for_dead_while_it_ends_says_so_in_one_line
     await working
     gc.collect()
     assert [(record.exc_info, "taken for dead" in record.message) for record in caplog.records] == [(None, True)]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_worker_takes_an_order_once_the_documents_can_be_searched(
+    fails: bool, tmp_path: Path, queue: Queue, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready, order = asyncio.Event(), an_order(tmp_path)
+
+    async def warm(_: object) -> None:
+        await ready.wait()
+        if fails:
+            raise LeadlineError("the database does not answer")
+
+    monkeypatch.setattr(KnowledgeClient, "warm", warm)
+    queue.put(order, None)
+    async with working(tmp_path, queue, gate):
+        await until(queue.workers)
+        await asyncio.sleep(0.3)
+        assert [run.state for run in queue.active()] == ["waiting"]
+        ready.set()
+        await until(lambda: not queue.active())
+    assert state(tmp_path, order.run_id).status == "complete"
 
 
 async def test_a_run_that_has_ended_is_not_run_again(tmp_path: Path, queue: Queue, gate: Gate) -> None:
