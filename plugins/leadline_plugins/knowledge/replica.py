@@ -57,6 +57,8 @@ _ENTRIES = TypeAdapter(Entry)
 _BATCH = 64
 # Seconds for which a server is waited for that does not accept connections, and between two attempts.
 _PATIENCE, _PAUSE = 10.0, 0.1
+# Connections that are kept for the next search.
+_SPARE = 2
 # So that the server notices within half a minute that a machine is gone, and releases its locks.
 _ALIVE = {"connect_timeout": 5, "options": "-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5"}
 # Seconds after which a copy that nobody changed may be of a user who was erased.
@@ -75,33 +77,37 @@ class Database:
     def connected(self) -> Iterator[psycopg.Connection]:
         """Provide a connection that nobody else has. Raises `Unavailable`, also for what is done with it."""
         try:
-            connection = self._living() or self._connect()
+            known = self._living()
+            connection = known or self._connect()
             try:
+                if not known:
+                    connection.execute(_TABLE)
                 yield connection
             except BaseException:
                 connection.close()
                 raise
-            self._idle.append(connection)
+            if len(self._idle) < _SPARE:
+                self._idle.append(connection)
+            else:
+                connection.close()
         except psycopg.Error as error:
             why = str(error).strip().splitlines() or [type(error).__name__]
             raise Unavailable(f"the database of the documents does not answer: {why[0]}") from error
 
     def _living(self) -> psycopg.Connection | None:
-        while self._idle:
-            connection = self._idle.pop()
-            with suppress(psycopg.OperationalError):
-                connection.execute("SELECT")
-                return connection
-            connection.close()
+        with suppress(IndexError):  # another thread may have taken the last one
+            while connection := self._idle.pop():
+                with suppress(psycopg.OperationalError):
+                    connection.execute("SELECT")
+                    return connection
+                connection.close()
         return None
 
     def _connect(self) -> psycopg.Connection:
         end = time.monotonic() + _PATIENCE
         while True:
             try:
-                connection = psycopg.connect(self._url, autocommit=True, **_ALIVE)  # type: ignore[arg-type]
-                connection.execute(_TABLE)
-                return connection
+                return psycopg.connect(self._url, autocommit=True, **_ALIVE)  # type: ignore[arg-type]
             except psycopg.OperationalError:
                 if time.monotonic() > end:
                     raise
