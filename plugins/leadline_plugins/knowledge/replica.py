@@ -50,6 +50,8 @@ _UNUSE = (
     f"INSERT INTO leadline_documents SELECT 'unused', collection, key, '', '', '' {_OF} AND name = ANY(%s) "
     "ON CONFLICT DO NOTHING"
 )
+# Files of no document, also those that a killed writer left: a key ends with the beginning of the digest.
+_DROP_FILES = f"DELETE {_OF} AND name LIKE 'files/%%' AND substr(name, 10, 12) NOT IN (SELECT right(key, 12) {_OF})"
 # A collection without documents leaves no trace.
 _FORGET = f"DELETE {_OF} AND NOT EXISTS (SELECT {_OF}) AND NOT EXISTS (SELECT {_OF})"
 _ENTRIES = TypeAdapter(Entry)
@@ -195,6 +197,7 @@ class Replica(Shelf):
                 self._writer = connection
                 stack.callback(setattr, self, "_writer", None)
                 await in_thread(self.pull)
+                await in_thread(self.drop_files, ())
                 yield
 
     @contextmanager
@@ -243,6 +246,10 @@ class Replica(Shelf):
     def set_about(self, facts: Mapping[str, str]) -> None:
         with self._change_rows() as cursor:
             cursor.executemany(_PUT, [self._row("fact", name, value.encode()) for name, value in facts.items()])
+
+    def drop_files(self, digests: Sequence[str]) -> None:
+        with self._change_rows(new_version=False) as cursor:
+            cursor.execute(_DROP_FILES, ("file", self._collection, "document", self._collection))
 
     # --- files -------------------------------------------------------------------------------------------------------
 
