@@ -47,6 +47,7 @@ class Temporal:
 
     def __init__(self, settings: TemporalSettings) -> None:
         self._settings = settings
+        self._lifetime: timedelta | None = None
 
     async def __aenter__(self) -> Temporal:
         from leadline_temporal.engine import connect
@@ -72,6 +73,7 @@ class Temporal:
             id=self._id(order),
             task_queue=self._settings.task_queue,
             priority=Priority(priority_key=max(1, min(5, 3 - order.priority)), fairness_key=user),
+            execution_timeout=self._lifetime,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             rpc_timeout=_TIMEOUT,
         )
@@ -129,14 +131,14 @@ class Temporal:
         from temporalio.service import RPCError
 
         tried = Temporal(self._settings.model_copy(update={"task_queue": f"leadline-turns-{uuid4().hex}"}))
-        tried._client = self._client
+        tried._client, tried._lifetime = self._client, timedelta(minutes=2)
         begun, closing = list[str](), asyncio.Event()
 
         async def carry_out(order: Submission, attempt: int) -> None:
             begun.append(order.run_id)
             await asyncio.sleep(0 if len(begun) > 1 else 3.0)  # until the others wait
             if len(begun) == 1 + 20 + 4:
-                closing.set()
+                asyncio.get_running_loop().call_later(1.0, closing.set)  # the workflows end, too
 
         users = ["first", *["many"] * 20, *["few"] * 4]
         orders = [Submission(f"{user}-{uuid4().hex}", 0, user) for user in users]
