@@ -128,7 +128,7 @@ _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_fai
 MOST_DEATHS, _PATIENT_DEATHS = 20, 3
 _LONGEST_PAUSE = 60.0
 # Seconds after which a dispatcher is told of an order again, in case it lost it; and orders that it is told at once.
-_AGAIN, _AT_ONCE = 300.0, 50
+_AGAIN, _AT_ONCE = 300.0, 200
 
 
 class Queue:
