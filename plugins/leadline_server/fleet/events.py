@@ -144,17 +144,18 @@ class StoredLog:
 class StoredMailbox:
     """Implements `leadline.stores.Mailbox`. A new session deletes the messages to earlier ones."""
 
-    def __init__(self, connections: Connections, path: str) -> None:
-        self._rows, self._path = connections.rows, path
+    def __init__(self, connections: Connections, path: str, holder: str) -> None:
+        self._rows, self._path, self._holder = connections.rows, path, holder
 
     def send(self, name: str, text: bytes) -> None:
         """Send a message."""
         self._rows("INSERT INTO leadline_messages (path, name, body) VALUES (%s, %s, %s)", self._path, name, text)
 
     def messages(self) -> list[tuple[str, bytes]]:
-        """Return the messages without a reply, the oldest first."""
-        statement = "SELECT name, body FROM leadline_messages WHERE path = %s AND reply IS NULL ORDER BY sent"
-        return [(name, bytes(body)) for name, body in self._rows(statement, self._path)]
+        """Return the messages without a reply, the oldest first; none if another process has the run."""
+        statement = "SELECT name, body FROM leadline_messages JOIN leadline_runs USING (path) "
+        statement += "WHERE path = %s AND holder = %s AND reply IS NULL ORDER BY sent"
+        return [(name, bytes(body)) for name, body in self._rows(statement, self._path, self._holder)]
 
     def reply(self, name: str, text: bytes) -> None:
         """Reply to a message."""

@@ -280,7 +280,7 @@ class PostgresRuns:
 
     def mailbox(self, folder: Path) -> StoredMailbox:
         """Return the messages to a run."""
-        return StoredMailbox(self.connections, self.path(folder))
+        return StoredMailbox(self.connections, self.path(folder), self.holder)
 
     def live_host(self) -> tuple[str, str]:
         """Return the address to which live text is bound, and the one by which other machines reach it."""
