@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from zlib import crc32
@@ -106,8 +107,9 @@ class EventFeed:
         while not self._closed.is_set():
             with suppress(psycopg.Error), self._connections.connect(autocommit=True) as connection:
                 connection.execute(f"LISTEN {_CHANNEL}".encode())
-                self._counts = [0] * 1024
+                self._counts = [time.monotonic_ns()] * 1024
                 while not self._closed.is_set():
+                    connection.execute("SELECT 1")  # else a lost connection would look like a quiet one
                     for notice in connection.notifies(timeout=1.0):
                         self._counts[crc32(notice.payload.encode()) % 1024] += 1
             self._counts = None

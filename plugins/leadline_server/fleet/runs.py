@@ -46,8 +46,9 @@ CREATE TABLE IF NOT EXISTS leadline_messages (
 CREATE TABLE IF NOT EXISTS leadline_files (path TEXT, digest TEXT, data BYTEA NOT NULL, PRIMARY KEY (path, digest));
 """
 _PARTS = ("entries", "blobs", "events", "messages")
-# Seconds between two signs of this process.
-_TOUCH = 3.0
+# Seconds between two signs of this process. One for a run whose row is locked at the moment is left out, for it would
+# hold up those of others.
+_TOUCH = 1.0
 # Seconds by which this machine's clock may differ from that of the database without being corrected.
 _APART = 0.5
 # In the place of the journal: the folder is that of a run.
@@ -104,8 +105,9 @@ class PostgresRuns:
             with suppress(LeadlineError):
                 self._set_clock()
                 if self._working:
-                    statement = "UPDATE leadline_runs SET touched = clock_timestamp() WHERE holder = %s"
-                    self.connections.rows(statement, self.holder)
+                    statement = "UPDATE leadline_runs SET touched = clock_timestamp() WHERE path IN (SELECT path "
+                    statement += "FROM leadline_runs WHERE path = ANY(%s) AND holder = %s FOR UPDATE SKIP LOCKED)"
+                    self.connections.rows(statement, [*self._working], self.holder)
 
     def _set_clock(self) -> None:
         """Take times from the clock of the database: those of machines may be apart."""

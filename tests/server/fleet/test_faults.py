@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.server.fleet.test_runs import QUESTION, Machines, machines
@@ -18,9 +19,12 @@ from leadline import Client
 from leadline.contracts import CarryOut, Submission
 from leadline.errors import JournalBusy, LeadlineError
 from leadline.records import Event
+from leadline.plugin import SecretStr
 from leadline.runs import METADATA
+from leadline.settings import Runs
 from leadline.stores import RunStore, store_of
-from leadline_server.queue import open_queue
+from leadline_server.fleet.runs import open_runs
+from leadline_server.queue import QueueUnavailable, open_queue
 from leadline_server.worker import Worker
 
 pytestmark = pytest.mark.slow
@@ -76,3 +80,98 @@ async def test_a_session_that_lost_its_run_takes_no_message_to_the_next_one(mach
     second.mailbox(second._root / "run").send("stop", b"{}")
     assert first.mailbox(first._root / "run").messages() == []
     assert second.mailbox(second._root / "run").messages() == [("stop", b"{}")]
+
+
+class Proxy:
+    """A way to a database that can fall silent: it accepts everything and passes nothing on."""
+
+    def __init__(self, url: str) -> None:
+        self._server = socket.create_server(("127.0.0.1", 0))
+        port = self._server.getsockname()[1]
+        head, _, rest = url.rpartition(":")
+        self.url, self._port = f"{head}:{port}/{rest.partition('/')[2]}", int(rest.partition("/")[0])
+        self.is_silent = threading.Event()
+        self._open: list[socket.socket] = [self._server]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                ends = self._server.accept()[0], socket.create_connection(("127.0.0.1", self._port))
+                self._open += ends
+                for source, target in (ends, ends[::-1]):
+                    threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                if not self.is_silent.is_set():
+                    target.sendall(data)
+            target.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        for end in self._open:
+            end.close()
+
+
+@pytest.fixture
+def proxy(postgres: Any) -> Iterator[Proxy]:
+    with closing(Proxy(postgres.database(uuid4().hex))) as running:
+        yield running
+
+
+def test_a_database_that_falls_silent_is_given_up(
+    proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leadline_server.fleet.connections._SILENCE", 1.0)
+    settings = Runs(database=SecretStr(proxy.url), folder=tmp_path)
+    with closing(open_runs(settings)) as runs, closing(open_queue(proxy.url, tmp_path)) as queue:
+        runs.pull(tmp_path)
+        proxy.is_silent.set()
+        for ask in (lambda: runs.pull(tmp_path), queue.workers, lambda: queue.enter("worker")):
+            began = time.monotonic()
+            with pytest.raises(QueueUnavailable):
+                ask()
+            assert time.monotonic() - began < 12
+        proxy.is_silent.clear()
+        time.sleep(1.5)
+        runs.pull(tmp_path)
+        queue.enter("worker")
+
+
+def begin(machine: Any, run: str) -> Any:
+    """Begin a session of a run, and return its journal."""
+    journal = machine.journal(machine._root / run, "write", None)
+    journal.open()
+    with journal.transaction(durable=True) as records:
+        journal.session = records.next_session()
+    return journal
+
+
+async def test_a_run_whose_end_could_not_be_stored_is_not_held_by_the_other_runs_of_its_process(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leadline_server.fleet.runs._TOUCH", 0.1)
+    first = store(await machines.start("first"))
+    begin(first, "other")
+    begin(first, "run")
+    first._working.pop("run")  # as if the database had not answered to `end`
+    first.connections.rows("UPDATE leadline_runs SET touched = touched - interval '20 s'")
+    await asyncio.sleep(0.5)
+    assert (first.is_active(first._root / "other"), first.is_active(first._root / "run")) == (True, False)
+
+
+async def test_one_locked_run_does_not_hold_up_the_others_of_its_process(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leadline_server.fleet.runs._TOUCH", 0.1)
+    first = store(await machines.start("first"))
+    journals = [begin(first, name) for name in ("a", "b", "c")]
+    for locked in journals:  # a transaction that stores files somewhere slow
+        with locked.transaction(durable=False):
+            await asyncio.sleep(0.5)
+            for other in journals:
+                if other is not locked:
+                    with other.transaction(durable=False) as records:
+                        records.connection.execute("SET LOCAL lock_timeout = 100")
+                        records.put("call", "name", "{}", "mark")
