@@ -176,8 +176,8 @@ def open_store(runs: Runs) -> RunStore | None:
     from importlib.metadata import entry_points
 
     points = entry_points(group="leadline.stores")
-    if scheme not in points.names:
-        raise UsageError(f"runs.database: {scheme}:// is not the URL of a store; write {' or '.join(points.names)}://…")
+    if scheme not in points.names:  # it may be a password
+        raise UsageError(f"runs.database: not the URL of a store; write {' or '.join(sorted(points.names))}://…")
     store: RunStore = points[scheme].load()(runs)
     use_store(runs.folder, store)
     return store

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from leadline.errors import LeadlineError
+from leadline.errors import LeadlineError, UsageError
 from leadline_server.queue.records import unavailable
 
 T = TypeVar("T")
@@ -52,8 +52,13 @@ class Connections:
     """
 
     def __init__(self, url: str, patience: float = 0.0) -> None:
-        known = psycopg.conninfo.conninfo_to_dict(url)
+        try:
+            known = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.Error:
+            known = {"host": "@"}
         self.name = f"in Postgres, database {known.get('dbname', '')} on {known.get('host', 'the default host')}"
+        if "@" in self.name:  # parts of the password are in wrong places
+            raise UsageError("runs.database: not a URL; in its password write %40 for @, %2F for / and so on")
         self._url, self._patience = url, patience
         self._free: list[psycopg.Connection] = []
         # Since when no connection succeeds, until when nobody tries, and why.

@@ -595,9 +595,8 @@ def open_database(url: str, path: Path) -> Database:
         from leadline_server.queue.sqlite import SqliteDatabase
 
         return SqliteDatabase(path)
-    scheme, separator, _ = url.partition("://")
-    if not separator or scheme not in ("postgresql", "postgres"):
-        raise UsageError(f"--database {scheme}://…: not a database; write postgresql://USER@HOST/DATABASE")
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise UsageError("--database: not a database; write postgresql://USER@HOST/DATABASE")
     if find_spec("psycopg") is None:
         raise UsageError("a database of runs needs psycopg: leadline plugins install 'leadline[fleet]'")
     from leadline_server.queue.postgres import PostgresDatabase

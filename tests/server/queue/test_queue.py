@@ -17,8 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leadline.contracts import Submission
-from leadline.errors import JournalBusy, UsageError
+from leadline.errors import JournalBusy, LeadlineError, UsageError
+from leadline.plugin import SecretStr
 from leadline.runs import Order
+from leadline.settings import Runs
+from leadline.stores import open_store
 from leadline_server.queue import Claim, Full, Queue, QueueUnavailable, Quota, Replaced, Taken, open_queue
 from leadline_server.queue.records import ATTEMPTS
 from leadline_server.queue.sql import MOST_DEATHS
@@ -344,6 +347,19 @@ def test_a_wait_ends_with_a_commit_of_somebody_else(url: str, tmp_path: Path) ->
 def test_another_url_is_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a database; write postgresql://"):
         open_queue(url, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["host=h password=QX/ZY", "postgresql:/u:QX/ZY@h/x", *(f"postgresql://u:QX{c}ZY@h/x" for c in "/@ ")],
+)
+def test_no_part_of_a_password_is_shown(url: str, tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    for use in (lambda: open_queue(url, tmp_path), lambda: open_store(Runs(folder=tmp_path, database=SecretStr(url)))):
+        with pytest.raises(LeadlineError) as error:
+            use()
+        assert "QX" not in str(error.value)
+        assert "ZY" not in str(error.value)
 
 
 def test_an_unusable_file_is_named(tmp_path: Path) -> None:
