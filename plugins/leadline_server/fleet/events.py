@@ -19,8 +19,6 @@ from leadline_server.fleet.connections import Connections
 
 # Seconds for which events are collected before they are stored, and until those of a lost connection are sent again.
 _GATHERED, _AGAIN = 0.05, 1.0
-# Events that are read at once.
-_MOST = 2_000
 _CHANNEL = "leadline_events"
 _FENCE = "SELECT session FROM leadline_runs WHERE path = %s FOR SHARE"
 
@@ -132,9 +130,9 @@ class StoredLog:
     def read(self) -> list[Event]:
         """Return the new events. Raises `QueueUnavailable`."""
         seen = self._feed.count(self._path)
-        statement = "SELECT seq, data FROM leadline_events WHERE path = %s AND seq > %s ORDER BY seq LIMIT %s"
-        rows = self._connections.rows(statement, self._path, self.last, _MOST)
-        self._seen = seen if len(rows) < _MOST else None
+        statement = "SELECT seq, data FROM leadline_events WHERE path = %s AND seq > %s ORDER BY seq"
+        rows = self._connections.rows(statement, self._path, self.last)
+        self._seen = seen
         events = []
         for seq, data in rows:
             self.last = seq

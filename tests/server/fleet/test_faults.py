@@ -17,7 +17,8 @@ from tests.server.fleet.test_runs import QUESTION, Machines, machines
 
 from leadline import Client
 from leadline.contracts import CarryOut, Submission
-from leadline.errors import JournalBusy, LeadlineError
+from leadline.errors import JournalBusy
+from leadline.events import utc_now
 from leadline.records import Event
 from leadline.plugin import SecretStr
 from leadline.runs import METADATA
@@ -175,3 +176,54 @@ async def test_one_locked_run_does_not_hold_up_the_others_of_its_process(
                     with other.transaction(durable=False) as records:
                         records.connection.execute("SET LOCAL lock_timeout = 100")
                         records.put("call", "name", "{}", "mark")
+
+
+def event(run: str, seq: int) -> Event:
+    return Event(seq=seq, time=utc_now(), run_id=run, kind="notice", data={"message": f"{seq}"})
+
+
+async def test_all_events_of_a_long_run_are_read(machines: Machines) -> None:
+    client = await machines.start("first")
+    machine = store(client)
+    journal = begin(machine, "run")
+    machine.observer(machine._root / "run", 1)._store([event("run", seq) for seq in range(5_000)])
+    journal.close()
+    assert [item.seq async for item in client.events(machine._root / "run")] == [*range(5_000)]
+
+
+async def test_a_session_whose_run_was_deleted_stores_nothing_more(machines: Machines) -> None:
+    machine = store(await machines.start("first"))
+    folder = machine._root / "run"
+    journal = begin(machine, "run")
+    machine.connections.rows("UPDATE leadline_runs SET touched = touched - interval '20 s'")
+    machine.delete(folder)
+    machine.observer(folder, 1)._store([event("run", 0)])
+    with pytest.raises(JournalBusy), journal.transaction(durable=False) as records:
+        records.keep_files()
+    assert machine.events(folder, -1).read() == []
+
+
+async def test_a_copy_that_is_out_of_date_overwrites_nothing(machines: Machines) -> None:
+    first, second = await machines.start("first"), await machines.start("second")
+    run = (await (await first.start(QUESTION)).result()).folder.name
+    old = second.find(run).folder
+    pull = store(second).pull
+    store(second).pull = lambda *_, **__: None  # it was read just before the other one changed it
+    first.label(run, title="Soundings")
+    second.label(old, pinned=True)
+    store(second).pull = pull
+    info = second.find(run)
+    assert info.metadata
+    assert (info.metadata.title, info.metadata.pinned) == ("Soundings", True)
+    assert [first.find(run).metadata.title, first.find(run).metadata.pinned] == ["Soundings", True]
+
+
+async def test_a_copy_loses_the_files_that_the_run_has_lost(machines: Machines) -> None:
+    first, second = await machines.start("first"), await machines.start("second")
+    result = await (await first.start(QUESTION)).result()
+    copy = second.find(result.folder.name).folder
+    assert (copy / "report.md").is_file()
+    with store(first).changing(result.folder):
+        (result.folder / "report.md").unlink()
+    second.find(result.folder.name)
+    assert not (copy / "report.md").exists()
