@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -313,8 +313,11 @@ def test_a_run_is_reopened_once_it_has_ended(queue: Queue) -> None:
     queue.reopen(run, "alice", retry_failed=True)
     again = claim(queue)
     assert (again.run_id, again.run.retry_failed, again.run.problem, again.epoch) == (run, True, "", ATTEMPTS + 1)
-    queue.reopen("0badcafe_20260101_000000", None)  # one that was made before the queue
-    assert claim(queue).run.order is None
+    ended = datetime.now(UTC) + timedelta(minutes=1)  # on a machine whose clock is ahead
+    queue.reopen("0badcafe_20260101_000000", None, ended=ended)  # one that was made before the queue
+    last = claim(queue).run
+    assert last.order is None
+    assert last.ordered > ended.timestamp()  # else the order would count as carried out
 
 
 def test_an_order_that_waits_is_withdrawn(queue: Queue) -> None:
