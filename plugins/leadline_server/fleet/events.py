@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError
 
 from leadline.errors import LeadlineError
 from leadline.records import Event
-from leadline_server.fleet.connections import Connections
+from leadline_server.queue.connections import Connections
 
 # Seconds for which events are collected before they are stored, and until those of a lost connection are sent again.
 _GATHERED, _AGAIN = 0.05, 1.0

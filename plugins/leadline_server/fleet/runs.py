@@ -22,10 +22,10 @@ from leadline.files import private_folder
 from leadline.runs import METADATA, PRINCIPALS
 from leadline.settings import Runs
 from leadline.stores import Mode, kept_files
-from leadline_server.fleet.connections import Connections
 from leadline_server.fleet.events import EventFeed, StoredEvents, StoredLog, StoredMailbox
 from leadline_server.fleet.files import RunFiles, files_at
 from leadline_server.fleet.journals import LIFETIME, PostgresJournal
+from leadline_server.queue.connections import Connections
 
 _TABLES = """
 SELECT pg_advisory_xact_lock(1818584164);
@@ -197,7 +197,7 @@ class PostgresRuns:
         """Bring the copy of a run up to date; return what is known of its files."""
         self._pull_run(path)
         rows = self.connections.rows("SELECT files FROM leadline_runs WHERE path = %s", path)
-        return {name: (_stamp(self._root / path / name), digest) for files, in rows for name, digest in files.items()}
+        return {name: (_stamp(self._root / path / name), digest) for (files,) in rows for name, digest in files.items()}
 
     def is_last(self, folder: Path, known: Known) -> bool:
         """Return whether no later session of this process works on a run."""

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,8 +19,8 @@ from leadline import Client
 from leadline.contracts import CarryOut, Submission
 from leadline.errors import JournalBusy
 from leadline.events import utc_now
-from leadline.records import Event
 from leadline.plugin import SecretStr
+from leadline.records import Event
 from leadline.runs import METADATA
 from leadline.settings import Runs
 from leadline.stores import RunStore, store_of
@@ -124,7 +124,7 @@ def proxy(postgres: Any) -> Iterator[Proxy]:
 def test_a_database_that_falls_silent_is_given_up(
     proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leadline_server.fleet.connections._SILENCE", 1.0)
+    monkeypatch.setattr("leadline_server.queue.connections._SILENCE", 1.0)
     settings = Runs(database=SecretStr(proxy.url), folder=tmp_path)
     with closing(open_runs(settings)) as runs, closing(open_queue(proxy.url, tmp_path)) as queue:
         runs.pull(tmp_path)
