@@ -57,7 +57,11 @@ def test_each_process_has_a_command_and_the_settings_of_a_fleet(
     loaded = load_settings(catalog, cwd=tmp_path, complete=False, **options)
     assert not loaded.problems
     runs = loaded.settings.runs
-    assert (runs.dispatcher, runs.files, loaded.settings.knowledge.store) == ("temporal", "s3://leadline/runs", "qdrant")
+    assert (runs.dispatcher, runs.files, loaded.settings.knowledge.store) == (
+        "temporal",
+        "s3://leadline/runs",
+        "qdrant",
+    )
     assert runs.database.get_secret_value().startswith("postgresql://leadline:")
     assert loaded.settings.plugin("knowledge").database == runs.database
     assert loaded.settings.plugin("temporal").address.endswith(":7233")

@@ -15,10 +15,10 @@ from leadline.errors import LeadlineError
 from leadline_server.queue.database import VERSION
 
 if TYPE_CHECKING:
-    from leadline_server.fleet.connections import Connections
+    from leadline_server.queue.connections import Connections
     from leadline_server.fleet.files import RunFiles
 
-# Seconds: the clocks of machines may differ by so much before a reader of times is misled.
+# Seconds by which the clocks of machine and database may differ before a reader of the log is misled.
 _APART = 5.0
 _STATE = """SELECT current_setting('server_version'), extract(epoch FROM clock_timestamp())::float,
     to_regclass('leadline_queue') IS NOT NULL"""
@@ -48,7 +48,12 @@ def _database(connections: Connections) -> Iterator[Check]:
         yield Check("database", "ok", about)
     if abs(apart) > _APART:
         differs = f"this machine is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'} the database"
-        yield Check("clock", "note", f"{differs}: times that it writes mislead", "timedatectl set-ntp true")
+        yield Check(
+            "clock",
+            "note",
+            f"{differs}: its log has other times, and S3 refuses 15 minutes",
+            "timedatectl set-ntp true",
+        )
     else:
         yield Check("clock", "ok", f"{abs(apart):.1f} s from that of the database")
 
