@@ -15,8 +15,8 @@ from leadline.errors import LeadlineError
 from leadline_server.queue.database import VERSION
 
 if TYPE_CHECKING:
-    from leadline_server.queue.connections import Connections
     from leadline_server.fleet.files import RunFiles
+    from leadline_server.queue.connections import Connections
 
 # Seconds by which the clocks of machine and database may differ before a reader of the log is misled.
 _APART = 5.0
@@ -46,16 +46,12 @@ def _database(connections: Connections) -> Iterator[Check]:
         yield Check("database", "bad", newer, "leadline version")
     else:
         yield Check("database", "ok", about)
-    if abs(apart) > _APART:
-        differs = f"this machine is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'} the database"
-        yield Check(
-            "clock",
-            "note",
-            f"{differs}: its log has other times, and S3 refuses 15 minutes",
-            "timedatectl set-ntp true",
-        )
-    else:
+    if abs(apart) <= _APART:
         yield Check("clock", "ok", f"{abs(apart):.1f} s from that of the database")
+        return
+    differs = f"this machine is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'} the database"
+    detail = f"{differs}: its log has other times, and S3 refuses 15 minutes"
+    yield Check("clock", "note", detail, "timedatectl set-ntp true")
 
 
 def _files(connections: Connections, files: RunFiles) -> Iterator[Check]:
