@@ -157,23 +157,19 @@ def _pipeline(loaded: Loaded) -> Check:
 
 
 def _shared(runs: Runs) -> Iterator[Check]:
-    """Check what several machines share, as the store of the runs does."""
-    if not runs.database.get_secret_value():
-        return
+    """Check what several machines share."""
     try:
         store = open_store(runs)
-        assert store, "no client has opened it"
     except LeadlineError as error:
         yield Check("database", "bad", str(error), "leadline config show")
         return
-    try:
+    if store:
         yield from store.check()
-    finally:
-        use_store(runs.folder, None)
         store.close()
-    if not runs.dispatcher:
-        missing = "runs.dispatcher is empty: on several machines, a plugin gives the runs to workers"
-        yield Check("dispatcher", "bad", missing, "leadline plugins list --kind dispatchers")
+        use_store(runs.folder, None)
+        if not runs.dispatcher:
+            missing = "runs.dispatcher is empty: on several machines a plugin gives the runs to workers"
+            yield Check("dispatcher", "bad", missing, "leadline plugins list --kind dispatchers")
 
 
 def _trials(loaded: Loaded) -> Iterator[Check]:
@@ -228,11 +224,9 @@ async def _dispatcher(run: Run, name: str) -> Sequence[Check]:
     """Return what a dispatcher finds if it has a method `check`."""
     try:
         provider = await run.plugins.instance("dispatchers", name).open()
-        found: Sequence[Check] = await provider.check() if hasattr(provider, "check") else ()
+        return await provider.check() if hasattr(provider, "check") else []
     except Exception as error:  # noqa: BLE001 - any, of the plugin or of its server
-        fault = shortened(f"{name}: {error}")
-        return [Check("dispatcher", "bad", fault, f"leadline plugins show {name}")]
-    return found
+        return [Check("dispatcher", "bad", shortened(f"{name}: {error}"), f"leadline plugins show {name}")]
 
 
 async def _search(run: Run, name: str) -> tuple[Check, Hit | None]:

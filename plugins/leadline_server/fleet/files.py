@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import psycopg
 
-from leadline.display import shortened
 from leadline.errors import UsageError
 from leadline_server.queue.records import QueueUnavailable
 
@@ -78,9 +77,8 @@ class ObjectFiles:
         try:
             return getattr(self._store, action)(*values)
         except BaseError as error:
-            why = shortened(str(error).splitlines()[0], 300)
-            advice = "check it, and the variables AWS_… of the account, and try again"
-            raise QueueUnavailable(f"runs.files: {self.name} does not work: {why}; {advice}") from error
+            why = str(error).splitlines()[0]
+            raise QueueUnavailable(f"the files of runs at {self.name} do not work: {why}; see runs.files") from error
 
 
 def files_at(url: str) -> RunFiles:
