@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from leadline.settings import Runs
 
 Mode = Literal["write", "read"]
+# A journal in a file. Blobs have row ids, so that a new one is appended; in the order of digests each changed a page.
+LAYOUT = """
+create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
+create table blobs (digest text primary key, data blob);
+"""
+LAYOUT_VERSION = 1
 # Files of a run that a store keeps in another form, and the hidden ones that it keeps as files.
 _ELSEWHERE = ("journal.sqlite", "events.jsonl", "live.sock", "metadata.json")
 _HIDDEN = (".complete", ".forgotten")

@@ -52,7 +52,7 @@ _TOUCH = 1.0
 # Seconds by which this machine's clock may differ from that of the database without being corrected.
 _APART = 0.5
 # In the place of the journal: the folder is that of a run.
-_JOURNAL, _MARKER = "journal.sqlite", b"The journal of this run is in the database that runs.database names.\n"
+JOURNAL, _MARKER = "journal.sqlite", b"The journal of this run is in the database that runs.database names.\n"
 _ACTIVE = f"holder <> '' AND touched > clock_timestamp() - interval '{LIFETIME} s'"
 _RUN = "SELECT changed::text, metadata, files, deleted FROM leadline_runs WHERE path = %s AND changed::text <> %s"
 _EMPTY = blake2b(digest_size=16).hexdigest()
@@ -132,7 +132,7 @@ class PostgresRuns:
     def _pull_run(self, path: str) -> bool:
         """Copy a run with its files; return False if there is none."""
         version, with_files = self._copies.get(path, ("", False))
-        known = with_files and (self._root / path / _JOURNAL).is_file()
+        known = with_files and (self._root / path / JOURNAL).is_file()
         rows = self.connections.rows(_RUN, path, version if known else "")
         if rows and path not in self._working:
             changed, metadata, files, deleted = rows[0]
@@ -168,8 +168,8 @@ class PostgresRuns:
                     _write(folder / name, self._files.get(connection, path, digest))
         if metadata is not None:  # else its first session has just begun
             _write(folder / METADATA, metadata)
-        if not (folder / _JOURNAL).is_file():
-            _write(folder / _JOURNAL, _MARKER)
+        if not (folder / JOURNAL).is_file():
+            _write(folder / JOURNAL, _MARKER)
 
     # --- sessions ----------------------------------------------------------------------------------------------------
 
