@@ -133,7 +133,7 @@ class RunStore(Protocol):
         """Bring a run on which no session works up to date, and store what is changed of it. Raises `JournalBusy`."""
 
     def delete(self, folder: Path) -> None:
-        """Delete a run, but not its copy here. Raises `JournalBusy` if a session works on it."""
+        """Delete a run, or all in a folder, but not the copies here. Raises `JournalBusy` if a session works on one."""
 
     def is_active(self, folder: Path) -> bool:
         """Return whether a session works on a run."""

@@ -217,8 +217,10 @@ class Knowledge:
         return await self._context.in_thread(_list, own, shelves, request)
 
     def folder(self, principal: Principal | None) -> Path:
-        """Return the folder of a principal's collection."""
-        return self._shelves.own(principal).folder
+        """Return the folder of a principal's collection, with all files of it."""
+        shelf = self._shelves.own(principal)
+        shelf.write_files()
+        return shelf.folder
 
     async def import_folder(self, folder: Path | None) -> int | None:
         """Bring the documents of all principals from a folder into the database, unless they are there already."""

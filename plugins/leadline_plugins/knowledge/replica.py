@@ -126,7 +126,7 @@ class Replica(Shelf):
         super().__init__(folder, owner, place)
         self._database = database_of(url)
         self._collection = self.folder.relative_to(folder).as_posix()
-        self._is_new = self.shared
+        self._next_look = 0.0
         # The connection that has the lock, while this process writes.
         self._writer: psycopg.Connection | None = None
 
@@ -147,9 +147,9 @@ class Replica(Shelf):
                     db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                     if not self._is_current(db):
                         self._copy(db)
-            if self._is_new:
+            if self.shared and time.monotonic() > self._next_look:
                 self._delete_erased(db)
-            self._is_new = False
+                self._next_look = time.monotonic() + _IDLE
 
     def _is_current(self, db: psycopg.Connection) -> bool:
         version = db.execute(f"SELECT value {_OF} AND name = 'version'", ("fact", self._collection)).fetchone()
@@ -160,6 +160,8 @@ class Replica(Shelf):
         here = {name: state.key for name, state in self.states().items()}
         there = dict[str, str](db.execute(f"SELECT name, key {_OF}", ("document", self._collection)).fetchall())
         super().remove(here.keys() - there.keys())
+        for part in ("files", REMOVED):  # of a backup
+            shutil.rmtree(self.folder / part, ignore_errors=True)
         changed = [name for name, key in there.items() if here.get(name) != key]
         for start in range(0, len(changed), _BATCH):
             names, select = changed[start : start + _BATCH], f"SELECT value, source {_OF} AND name = ANY(%s)"
@@ -272,7 +274,6 @@ class Replica(Shelf):
         return len(new)
 
     def write_files(self) -> None:
-        """Bring the copy up to date, with the files, so that its folder has everything."""
         self.pull()
         for name, data in self._rows(f"SELECT name, value {_OF}", "file", self._collection):
             super()._keep(name, data)

@@ -58,6 +58,9 @@ class Shelf(DocumentStore):
     def pull(self) -> None:
         """Bring what this machine has of a collection in a database up to date."""
 
+    def write_files(self) -> None:
+        """Bring all files of a collection in a database into the folder."""
+
     def lock(self, in_thread: Callable[..., Awaitable[Any]]) -> AbstractAsyncContextManager[None]:
         """Hold the lock of writers over all processes; `in_thread` runs blocking code to its end."""
         return locked(self.folder / "lock")

@@ -57,8 +57,13 @@ def export_folder(folder: Path, settings: Runs, store: Store, queue: Queue) -> N
     with closing(Store(folder)) as own, closing(open_queue("", folder)) as orders:
         orders.copy_from(queue)  # first, as in a backup of a folder
         own.copy_from(store)
+    export_runs(folder, settings, folder, folder / PRINCIPALS)
+
+
+def export_runs(folder: Path, settings: Runs, *tops: Path) -> None:
+    """Copy runs from the database into an empty folder of runs: those of it, and of principals."""
     with _opened(folder, settings) as source:
-        for top in (folder, folder / PRINCIPALS):
+        for top in tops:
             source.pull(top)
         for run in _run_folders(folder):
             source.pull(run)
