@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 
 from leadline import Client
@@ -42,13 +42,14 @@ async def import_folder(folder: Path, settings: Runs, client: Client, store: Sto
         infos = [client.find(run) for run in runs]
         if active := [it.id for it in infos if it.status in ACTIVE and it.metadata and it.metadata.ended is None]:
             raise UsageError(f"active in {folder}: {', '.join(active)}; cancel them, or stop their worker, and repeat")
-        with _opened(folder, settings) as target:
+        with closing(_runs_in(folder, settings)) as target:
             copied = [await _import_run(run, target, client) for run in runs]
-        # Orders come last: a worker would begin their runs anew.
+        if problems := [problem for problem in copied if problem]:
+            problems.append("restore these runs from a backup or delete them, and repeat: nothing else was copied")
+            raise LeadlineError("; ".join(problems))
         await asyncio.to_thread(store.copy_from, own)
+        # The orders of runs that are not there yet would begin them anew.
         await asyncio.to_thread(queue.copy_from, orders)
-    if problems := [problem for problem in copied if problem]:
-        raise LeadlineError("; ".join([f"{len(problems)} runs of {folder} were not copied", *problems]))
     return copied.count("")
 
 
@@ -62,7 +63,7 @@ def export_folder(folder: Path, settings: Runs, store: Store, queue: Queue) -> N
 
 def export_runs(folder: Path, settings: Runs, *tops: Path) -> None:
     """Copy runs from the database into an empty folder of runs: those of it, and of principals."""
-    with _opened(folder, settings) as source:
+    with closing(_runs_in(folder, settings)) as source:
         for top in tops:
             source.pull(top)
         for run in _run_folders(folder):
@@ -75,10 +76,8 @@ def _run_folders(top: Path) -> Sequence[Path]:
     return [path.parent for of in ("*", f"{PRINCIPALS}/*/*") for path in sorted(top.glob(f"{of}/{JOURNAL}"))]
 
 
-@contextmanager
-def _opened(folder: Path, settings: Runs) -> Iterator[PostgresRuns]:
-    with closing(open_runs(settings.model_copy(update={"folder": folder}))) as runs:
-        yield runs
+def _runs_in(folder: Path, settings: Runs) -> PostgresRuns:
+    return open_runs(settings.model_copy(update={"folder": folder}))
 
 
 async def _import_run(folder: Path, runs: PostgresRuns, client: Client) -> str | None:
