@@ -94,7 +94,8 @@ class Database:
                 connection.close()
         except psycopg.Error as error:
             why = str(error).strip().splitlines() or [type(error).__name__]
-            raise Unavailable(f"the database of the documents does not answer: {why[0]}") from error
+            reason = f"the database of the documents (plugins.knowledge.database) does not answer: {why[0]}"
+            raise Unavailable(f"{reason}; repair or start it and try again") from error
 
     def _living(self) -> psycopg.Connection | None:
         with suppress(IndexError):  # another thread may have taken the last one
