@@ -111,10 +111,12 @@ async def test_what_was_deleted_long_ago_is_deleted_by_a_machine_that_was_off(
     async with machine(tmp_path / "a", settings) as client, machine(tmp_path / "b", settings) as other:
         runs = [await ask(client, user) for user in ("alice", "bob")]
         copies = [other.find(run, principal=user).folder for run, user in zip(runs, ("alice", "bob"), strict=True)]
-        client.delete(runs[0], principal="alice")
+        [old, *_] = client.ended_before(utc_now() + timedelta(days=1))
+        client.delete(old.folder)  # as `runs.keep_days`
         with psycopg.connect(settings["runs.database"]) as db:
             db.execute("UPDATE leadline_runs SET touched = touched - interval '40 days' WHERE deleted")
-        client.delete(runs[1], principal="bob")
+        [last] = client.ended_before(utc_now() + timedelta(days=1))
+        client.delete(last.folder)
         with psycopg.connect(settings["runs.database"]) as db:
             assert len(db.execute("SELECT FROM leadline_runs").fetchall()) == 1
         assert all(copy.exists() for copy in copies)

@@ -113,7 +113,7 @@ def test_a_machine_joins_several_and_one_goes_on_alone(
     here, known = machine
     before = reports(here / "runs", "alice")
     fleet = ["--set", f"runs.database={url}", "--set", f"plugins.knowledge.database={url}"]
-    command = ["serve", *fleet, "import", "--folder", str(tmp_path / "b"), str(here / "runs")]
+    command = ["serve", *fleet, "import", "runs"]
     process = subprocess.run([sys.executable, "-c", _KILLED, *command], check=False)
     assert process.returncode == -signal.SIGKILL
     assert len(tables(url)["leadline_runs"]) == 1
@@ -125,7 +125,8 @@ def test_a_machine_joins_several_and_one_goes_on_alone(
     assert "Imported 0 runs" in capsys.readouterr().err
     assert tables(url) == copied, "repeated, it changes nothing"
     # Another machine has it all.
-    assert reports(tmp_path / "c", "alice", **{"runs.database": url})[known["done"]] == before[known["done"]]
+    for folder in (here / "runs", tmp_path / "c"):
+        assert reports(folder, "alice", **{"runs.database": url})[known["done"]] == before[known["done"]]
     with closing(Store(tmp_path / "c", url)) as store, closing(open_queue(url, tmp_path / "c")) as queue:
         token, share = store.token(known["token"]), store.shared(known["link"].rpartition("/")[2])
         assert [token and token.principal, share and share.run_id] == ["alice", known["done"]]
