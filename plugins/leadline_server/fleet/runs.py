@@ -156,7 +156,7 @@ class PostgresRuns:
             known = {row[0] for row in rows}
             for marker in folder.glob(f"{'*/' * (path == PRINCIPALS)}*/{JOURNAL}"):
                 run = self.path(marker.parent)
-                if run not in known and run not in self._working and marker.read_bytes() == _MARKER:
+                if run not in known and run not in self._working and marker.stat().st_size == len(_MARKER):
                     self._remove(run)
         for run, changed, metadata, files, deleted in rows:
             if run not in self._working and self._copies.get(run, ("",))[0] != changed:

@@ -59,7 +59,7 @@ def places_of(text: str, top: Path, url: str) -> list[str]:
     """Return the files and tables that have a text."""
     with psycopg.connect(url) as db:
         names = db.execute("SELECT tablename FROM pg_tables WHERE tablename LIKE 'leadline_%'").fetchall()
-        rows = {name: db.execute(f"SELECT t::text FROM {name} t").fetchall() for (name,) in names}  # type: ignore[arg-type]
+        rows = {name: db.execute(f"SELECT t::text FROM {name} t").fetchall() for (name,) in names}
     tables = [name for name, values in rows.items() if any(text in row for (row,) in values)]
     return tables + [str(path) for path in top.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 

@@ -56,7 +56,7 @@ def tables(url: str) -> dict[str, list[Any]]:
     """Return all rows of the database, but for what differs with each process."""
     with psycopg.connect(url) as db:
         names = db.execute("SELECT tablename FROM pg_tables WHERE tablename LIKE 'leadline_%'").fetchall()
-        rows = {name: db.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}  # type: ignore[arg-type]
+        rows = {name: db.execute(f"SELECT * FROM {name}").fetchall() for (name,) in names}
     rows["leadline_audit"] = [row for row in rows["leadline_audit"] if "imported" not in row[-1]]
     return {name: sorted(values, key=str) for name, values in rows.items()}
 
