@@ -441,6 +441,15 @@ class KnowledgeBase(SearchProvider, Protocol):
     def folder(self, principal: Principal | None) -> Path:
         """Return the folder of a principal's documents, for backups and erasure."""
 
+    async def import_folder(self, folder: Path | None) -> int | None:
+        """Bring all documents of a machine, by default this one, to where several machines keep theirs.
+
+        Return the number of those that were not there, or None if documents are kept on this machine.
+        """
+
+    async def export_folder(self, folder: Path) -> bool:
+        """Write all documents into a folder, as one machine has them; return False if this is one."""
+
 
 class Reranker(Protocol):
     """Rates texts by how well they answer a query."""

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 # The entry-point group of stores: a name is the scheme of a URL, its value a function that opens the store.
 GROUP = "leadline.stores"
 Mode = Literal["write", "read"]
+# A journal in a file. Blobs have row ids, so that a new one is appended; in the order of digests each changed a page.
+LAYOUT = """
+create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
+create table blobs (digest text primary key, data blob);
+"""
+LAYOUT_VERSION = 1
 # Files of a run that a store keeps in another form, and the hidden ones that it keeps as files.
 _ELSEWHERE = ("journal.sqlite", "events.jsonl", "live.sock", "metadata.json")
 _HIDDEN = (".complete", ".forgotten")
@@ -132,7 +138,7 @@ class RunStore(Protocol):
         """Bring a run on which no session works up to date, and store what is changed of it. Raises `JournalBusy`."""
 
     def delete(self, folder: Path) -> None:
-        """Delete a run, but not its copy here. Raises `JournalBusy` if a session works on it."""
+        """Delete a run, or all in a folder, but not the copies here. Raises `JournalBusy` if a session works on one."""
 
     def is_active(self, folder: Path) -> bool:
         """Return whether a session works on a run."""

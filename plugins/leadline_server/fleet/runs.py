@@ -54,8 +54,9 @@ _TOUCH = 1.0
 # Seconds by which this machine's clock may differ from that of the database without being corrected.
 _APART = 0.5
 # In the place of the journal: the folder is that of a run.
-_JOURNAL, _MARKER = "journal.sqlite", b"The journal of this run is in the database that runs.database names.\n"
+JOURNAL, _MARKER = "journal.sqlite", b"The journal of this run is in the database that runs.database names.\n"
 _ACTIVE = f"holder <> '' AND touched > clock_timestamp() - interval '{LIFETIME} s'"
+_FORGOTTEN = "deleted AND touched < clock_timestamp() - interval '30 days'"
 _RUN = "SELECT changed::text, metadata, files, deleted FROM leadline_runs WHERE path = %s AND changed::text <> %s"
 _EMPTY = blake2b(digest_size=16).hexdigest()
 Known = dict[str, tuple[tuple[int, int], str]]
@@ -138,7 +139,7 @@ class PostgresRuns:
     def _pull_run(self, path: str) -> bool:
         """Copy a run with its files; return False if there is none."""
         version, with_files = self._copies.get(path, ("", False))
-        known = with_files and (self._root / path / _JOURNAL).is_file()
+        known = with_files and (self._root / path / JOURNAL).is_file()
         rows = self.connections.rows(_RUN, path, version if known else "")
         if rows and path not in self._working:
             changed, metadata, files, deleted = rows[0]
@@ -154,9 +155,16 @@ class PostgresRuns:
         below = f"{path}/" if path else ""
         [(now,)] = self.connections.rows("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
         statement = "SELECT path, changed::text, metadata, files, deleted FROM leadline_runs WHERE changed >= %s::xid8 "
-        statement += "AND starts_with(path, %s) AND (%s OR position('/' IN substr(path, %s)) = 0)"
+        statement += "AND (deleted OR (starts_with(path, %s) AND (%s OR position('/' IN substr(path, %s)) = 0)))"
         values = since, below, path == PRINCIPALS, len(below) + 1
-        for run, changed, metadata, files, deleted in self.connections.rows(statement, *values):
+        rows = self.connections.rows(statement, *values)
+        if since == "0":  # what was deleted long ago, too
+            known = {row[0] for row in rows}
+            for marker in folder.glob(f"{'*/' * (path == PRINCIPALS)}*/{JOURNAL}"):
+                run = self.path(marker.parent)
+                if run not in known and run not in self._working and marker.stat().st_size == len(_MARKER):
+                    self._remove(run)
+        for run, changed, metadata, files, deleted in rows:
             if run not in self._working and self._copies.get(run, ("",))[0] != changed:
                 empty = {name: digest for name, digest in files.items() if digest == _EMPTY}
                 self._copy(run, metadata, empty, deleted=deleted)
@@ -166,7 +174,7 @@ class PostgresRuns:
     def _copy(self, path: str, metadata: bytes | None, files: dict[str, str], *, deleted: bool) -> None:
         folder = self._root / path
         if deleted:
-            shutil.rmtree(folder, ignore_errors=True)
+            self._remove(path)
             return
         for name, digest in files.items():
             if not (folder / name).is_file() or _digest((folder / name).read_bytes()) != digest:
@@ -174,8 +182,15 @@ class PostgresRuns:
                     _write(folder / name, self._files.get(connection, path, digest))
         if metadata is not None:  # else its first session has just begun
             _write(folder / METADATA, metadata)
-        if not (folder / _JOURNAL).is_file():
-            _write(folder / _JOURNAL, _MARKER)
+        if not (folder / JOURNAL).is_file():
+            _write(folder / JOURNAL, _MARKER)
+
+    def _remove(self, path: str) -> None:
+        """Remove a copy; with the last one of a principal also the index, which has words of the reports."""
+        folder = self._root / path
+        shutil.rmtree(folder, ignore_errors=True)
+        if path.startswith(PRINCIPALS) and all(item.name[0] == "." for item in folder.parent.glob("*")):
+            shutil.rmtree(folder.parent, ignore_errors=True)
 
     # --- sessions ----------------------------------------------------------------------------------------------------
 
@@ -242,31 +257,38 @@ class PostgresRuns:
     @contextmanager
     def changing(self, folder: Path) -> Iterator[None]:
         """Bring a run on which no session works up to date, and store what is changed of it. Raises `JournalBusy`."""
-        with self._pulling, self._idle(folder) as connection:
+        with self._pulling, self._idle(folder) as (connection, _):
             known = self._stored(self.path(folder))
             yield
             self.keep(connection, folder, known)
 
     def delete(self, folder: Path) -> None:
-        """Delete a run; its name stays, so that all machines delete their copies. Raises `JournalBusy`."""
-        path = self.path(folder)
-        with self._idle(folder) as connection:
-            self._files.delete(connection, path)
+        """Delete a run, or all of a principal. Their names stay for a month, so that all machines delete their copies.
+
+        Raises `JournalBusy`.
+        """
+        with self._idle(folder) as (connection, paths):
+            for path in paths:
+                self._files.delete(connection, path)
             for part in _PARTS:
-                connection.execute(f"DELETE FROM leadline_{part} WHERE path = %s".encode(), (path,))  # noqa: S608
+                connection.execute(f"DELETE FROM leadline_{part} WHERE path = ANY(%s)".encode(), (paths,))  # noqa: S608
             connection.execute(
                 "UPDATE leadline_runs SET deleted = true, metadata = NULL, files = '{}', holder = '', "
-                "session = session + 1, changed = pg_current_xact_id() WHERE path = %s",
-                (path,),
+                "session = session + 1, touched = clock_timestamp(), changed = pg_current_xact_id() "
+                "WHERE path = ANY(%s)",
+                (paths,),
             )
+            connection.execute(f"DELETE FROM leadline_runs WHERE {_FORGOTTEN}".encode())  # noqa: S608
 
     @contextmanager
-    def _idle(self, folder: Path) -> Iterator[psycopg.Connection]:
-        statement = f"SELECT {_ACTIVE} FROM leadline_runs WHERE path = %s FOR UPDATE"  # noqa: S608 - constants
-        with self.connections.transaction(statement, self.path(folder)) as (connection, rows):
-            if rows and rows[0][0]:
-                raise JournalBusy(f"the run in {folder} is active; stop it first")
-            yield connection
+    def _idle(self, folder: Path) -> Iterator[tuple[psycopg.Connection, list[str]]]:
+        path = self.path(folder)
+        of = "path = %s OR starts_with(path, %s)"
+        statement = f"SELECT path, {_ACTIVE} FROM leadline_runs WHERE {of} ORDER BY path FOR UPDATE"  # noqa: S608 - constants
+        with self.connections.transaction(statement, path, f"{path}/") as (connection, rows):
+            if active := [run.rpartition("/")[2] for run, is_active in rows if is_active]:
+                raise JournalBusy(f"the run {', '.join(active)} in {folder} is active; stop it first")
+            yield connection, [run for run, _ in rows]
 
     def is_active(self, folder: Path) -> bool:
         """Return whether a session works on a run."""

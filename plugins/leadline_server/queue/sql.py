@@ -21,7 +21,7 @@ from leadline.contracts import Submission
 from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
-from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, secret_of
+from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, copy_rows, secret_of
 from leadline_server.queue.records import (
     ATTEMPTS,
     Claim,
@@ -122,6 +122,10 @@ class SqlPermits:
 
 # What makes an order another one for the dispatcher.
 _ANEW = f"submitted = 0, epoch = (leadline_orders.epoch / {ATTEMPTS} + 1) * {ATTEMPTS}"
+_UNCLAIM = (
+    "UPDATE leadline_orders SET state = CASE state WHEN 'claimed' THEN 'waiting' ELSE state END, worker = '', "
+    "epoch = 0, submitted = 0 WHERE run_id = ?"
+)
 _SPENT = "SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0) FROM leadline_usage"
 _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_failed, begun, problem, status"
 # Deaths of its workers after which an order is not tried again, and those after which it waits longer each time.
@@ -143,6 +147,11 @@ class Queue:
     def share_secret(self, path: Path) -> None:
         """Write the secret that all machines share into a file; the first one brings its own."""
         secret_of(path, self._database)
+
+    def copy_from(self, other: Queue) -> None:
+        """Take over orders, usage and notifications. An order whose worker was at work waits for another one."""
+        copy_rows(("turns", "usage", "notifications"), other._database, self._database)
+        copy_rows(("orders",), other._database, self._database, _UNCLAIM)
 
     # --- orders ------------------------------------------------------------------------------------------------------
 
