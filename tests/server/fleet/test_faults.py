@@ -215,7 +215,9 @@ async def test_a_copy_that_is_out_of_date_overwrites_nothing(machines: Machines)
     info = second.find(run)
     assert info.metadata
     assert (info.metadata.title, info.metadata.pinned) == ("Soundings", True)
-    assert [first.find(run).metadata.title, first.find(run).metadata.pinned] == ["Soundings", True]
+    info = first.find(run)
+    assert info.metadata
+    assert (info.metadata.title, info.metadata.pinned) == ("Soundings", True)
 
 
 async def test_a_copy_loses_the_files_that_the_run_has_lost(machines: Machines) -> None:
