@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from tests.server.conftest import order, running
 from tests.server.fleet.test_runs import QUESTION, Machines, machines
 
 from leadline import Client
@@ -233,9 +235,28 @@ async def test_a_lost_or_damaged_file_does_not_keep_a_run_from_being_read_and_de
 ) -> None:
     first, second = await machines.start("first"), await machines.start("second")
     run = (await (await first.start(QUESTION)).result()).folder.name
-    monkeypatch.setattr(store(second)._files, "get", lambda *_: b"another text")
+    if (machines.top / "files").exists():
+        shutil.rmtree(machines.top / "files")
+    else:
+        monkeypatch.setattr(store(second)._files, "get", lambda *_: b"another text")
     assert [item.id for item in second.runs(text="harbour")] == [run]
     info = second.find(run)
     assert (info.status, (info.folder / "report.md").exists()) == ("complete", False)
     second.delete(run)
     assert first.runs() == []
+
+
+def test_a_stream_of_events_ends_in_order_when_the_database_does(postgres: Any, tmp_path: Path) -> None:
+    url = postgres.database(uuid4().hex)
+    with running(tmp_path, database=url, runs__database=url) as server, server.gate.closed():
+        http = server.client()
+        run = order(http)
+        with http.stream("GET", f"/v1/runs/{run}/events") as reply:
+            lines = reply.iter_lines()
+            while "run.started" not in next(lines):
+                pass
+            postgres.stop()
+            try:
+                assert not any("run.finished" in line for line in lines)
+            finally:
+                postgres.start()

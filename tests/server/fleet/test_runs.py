@@ -56,7 +56,8 @@ class Machines:
 @pytest.fixture(params=["", "file"])
 async def machines(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Machines]:
     files = request.param and f"file://{tmp_path / 'files'}"
-    (tmp_path / "files").mkdir()
+    if files:
+        (tmp_path / "files").mkdir()
     running = Machines(tmp_path, request.getfixturevalue("postgres").database(uuid4().hex), files)
     yield running
     await running.close()
