@@ -68,11 +68,11 @@ class ObjectFiles:
         self._do("delete", [item["path"] for part in self._do("list", path) for item in part])
 
     def _do(self, action: str, *values: Any) -> Any:
-        from obstore.exceptions import BaseError, NotFoundError
+        from obstore.exceptions import BaseError
 
         try:
             return getattr(self._store, action)(*values)
-        except NotFoundError:
+        except FileNotFoundError:
             return None
         except BaseError as error:
             why = str(error).splitlines()[0]
