@@ -66,7 +66,8 @@ class ObjectFiles:
         self._do("put", f"{path}/{digest}", data)
 
     def get(self, connection: psycopg.Connection, path: str, digest: str) -> bytes:
-        return bytes(self._do("get", f"{path}/{digest}").bytes())
+        found = self._do("get", f"{path}/{digest}")
+        return bytes(found.bytes()) if found else b""
 
     def delete(self, connection: psycopg.Connection, path: str) -> None:
         self._do("delete", [item["path"] for part in self._do("list", path) for item in part])
@@ -76,6 +77,8 @@ class ObjectFiles:
 
         try:
             return getattr(self._store, action)(*values)
+        except FileNotFoundError:
+            return None
         except BaseError as error:
             why = str(error).splitlines()[0]
             raise QueueUnavailable(f"the files of runs at {self.name} do not work: {why}; see runs.files") from error

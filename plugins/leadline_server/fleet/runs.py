@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
+from zlib import crc32
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -29,6 +32,7 @@ from leadline_server.fleet.files import RunFiles, files_at
 from leadline_server.fleet.journals import LIFETIME, PostgresJournal
 from leadline_server.queue.connections import Connections
 
+log = logging.getLogger(__name__)
 _TABLES = """
 SELECT pg_advisory_xact_lock(1818584164);
 CREATE TABLE IF NOT EXISTS leadline_runs (
@@ -80,7 +84,10 @@ class PostgresRuns:
         # copy, and whether that has the files.
         self._since: dict[str, str] = {}
         self._copies: dict[str, tuple[str, bool]] = {}
-        self._pulling = threading.RLock()
+        # Each run has one of these locks: files may come slowly.
+        self._locks = [threading.RLock() for _ in range(64)]
+        self._listing = threading.Lock()
+        self._threads = ThreadPoolExecutor(8, "files of runs")
         # The runs on which sessions of this process work: their folders are ahead of the store. Of these, the time and
         # size of each file as it was last stored, with its digest.
         self._working: dict[str, Known] = {}
@@ -96,6 +103,7 @@ class PostgresRuns:
         """End the threads and close the connections."""
         self._closed.set()
         self._feed.close()
+        self._threads.shutdown(wait=False)
         self.connections.close()
 
     def check(self) -> Iterator[Check]:
@@ -128,26 +136,30 @@ class PostgresRuns:
     def pull(self, folder: Path, *, files: bool = False) -> None:
         """Bring the copy of a run, or those in a folder of runs, up to date."""
         path = self.path(folder)
-        with self._pulling:
-            if path and path != PRINCIPALS and self._pull_run(path):
-                return
+        if path and path != PRINCIPALS and self._pull_run(path):
+            return
+        with self._listing:
             self._pull_folder(path)
-            own = [run for run in self._copies if run.rpartition("/")[0] == path] if files else ()
-            for run in own:
+        for run, (_, with_files) in [*self._copies.items()] if files else ():
+            if run.rpartition("/")[0] == path and not with_files:
                 self._pull_run(run)
+
+    def _lock(self, path: str) -> threading.RLock:
+        return self._locks[crc32(path.encode()) % len(self._locks)]
 
     def _pull_run(self, path: str) -> bool:
         """Copy a run with its files; return False if there is none."""
-        version, with_files = self._copies.get(path, ("", False))
-        known = with_files and (self._root / path / JOURNAL).is_file()
-        rows = self.connections.rows(_RUN, path, version if known else "")
-        if rows and path not in self._working:
-            changed, metadata, files, deleted = rows[0]
-            self._copy(path, metadata, files, deleted=deleted)
-            for name in set(kept_files(self._root / path)) - set(files):
-                (self._root / path / name).unlink()
-            self._copies[path] = changed, True
-        return known or bool(rows)
+        with self._lock(path):
+            version, with_files = self._copies.get(path, ("", False))
+            known = with_files and (self._root / path / JOURNAL).is_file()
+            rows = self.connections.rows(_RUN, path, version if known else "")
+            if rows and path not in self._working:
+                changed, metadata, files, deleted = rows[0]
+                self._copy(path, metadata, files, deleted=deleted)
+                for name in set(kept_files(self._root / path)) - set(files):
+                    (self._root / path / name).unlink()
+                self._copies[path] = changed, True
+            return known or bool(rows)
 
     def _pull_folder(self, path: str) -> None:
         folder = self._root / path
@@ -165,10 +177,11 @@ class PostgresRuns:
                 if run not in known and run not in self._working and marker.stat().st_size == len(_MARKER):
                     self._remove(run)
         for run, changed, metadata, files, deleted in rows:
-            if run not in self._working and self._copies.get(run, ("",))[0] != changed:
-                empty = {name: digest for name, digest in files.items() if digest == _EMPTY}
-                self._copy(run, metadata, empty, deleted=deleted)
-                self._copies[run] = changed, False
+            with self._lock(run):
+                if run not in self._working and self._copies.get(run, ("",))[0] != changed:
+                    empty = {name: digest for name, digest in files.items() if digest == _EMPTY}
+                    self._copy(run, metadata, empty, deleted=deleted)
+                    self._copies[run] = changed, False
         self._since[path] = now
 
     def _copy(self, path: str, metadata: bytes | None, files: dict[str, str], *, deleted: bool) -> None:
@@ -176,10 +189,10 @@ class PostgresRuns:
         if deleted:
             self._remove(path)
             return
-        for name, digest in files.items():
-            if not (folder / name).is_file() or _digest((folder / name).read_bytes()) != digest:
-                with self.connections.transaction("SELECT 1") as (connection, _):
-                    _write(folder / name, self._files.get(connection, path, digest))
+        missing = [name for name, digest in files.items() if not _has(folder / name, digest)]
+        if missing:
+            with self.connections.transaction("SELECT 1") as (connection, _):
+                self._each(missing, lambda name: self._get(connection, path, name, files[name]))
         if metadata is not None:  # else its first session has just begun
             _write(folder / METADATA, metadata)
         if not (folder / JOURNAL).is_file():
@@ -191,6 +204,18 @@ class PostgresRuns:
         shutil.rmtree(folder, ignore_errors=True)
         if path.startswith(PRINCIPALS) and all(item.name[0] == "." for item in folder.parent.glob("*")):
             shutil.rmtree(folder.parent, ignore_errors=True)
+
+    def _get(self, connection: psycopg.Connection, path: str, name: str, digest: str) -> None:
+        data = b"" if digest == _EMPTY else self._files.get(connection, path, digest)
+        if _digest(data) == digest:
+            _write(self._root / path / name, data)
+        else:
+            log.warning("the file %s of the run %s is lost or damaged", name, path)
+
+    def _each(self, names: Sequence[str], do: Callable[[str], None]) -> None:
+        """Do something for many files at once, and return when all are done."""
+        for done in wait([self._threads.submit(do, name) for name in names]).done:
+            done.result()
 
     # --- sessions ----------------------------------------------------------------------------------------------------
 
@@ -206,7 +231,7 @@ class PostgresRuns:
         """Copy a run for a session of this process, which writes into the copy; return what is known of its files."""
         path = self.path(folder)
         self.connections.rows("INSERT INTO leadline_runs (path) VALUES (%s) ON CONFLICT DO NOTHING", path)
-        with self._pulling:
+        with self._lock(path):
             known: Known = {}
             if path not in self._working:  # else the copy is ahead of the store
                 self._copies.pop(path, None)
@@ -227,7 +252,7 @@ class PostgresRuns:
     def end(self, folder: Path, session: int, known: Known) -> None:
         """Let go of a run."""
         path = self.path(folder)
-        with self._pulling:
+        with self._lock(path):
             if self._working.get(path) is known:
                 del self._working[path]
                 self._copies.pop(path, None)
@@ -240,12 +265,13 @@ class PostgresRuns:
         before = {name: digest for name, (_, digest) in known.items()}
         for name in set(known) - set(names := kept_files(folder)):
             del known[name]
-        for name in names:
-            stamp = _stamp(folder / name)
-            if known.get(name, (None,))[0] != stamp:
-                data = (folder / name).read_bytes()
-                self._files.put(connection, path, _digest(data), data)
-                known[name] = stamp, _digest(data)
+
+        def store(name: str) -> None:
+            stamp, data = _stamp(folder / name), (folder / name).read_bytes()
+            self._files.put(connection, path, _digest(data), data)
+            known[name] = stamp, _digest(data)
+
+        self._each([name for name in names if known.get(name, (None,))[0] != _stamp(folder / name)], store)
         after = {name: digest for name, (_, digest) in known.items()}
         metadata = (folder / METADATA).read_bytes() if (folder / METADATA).is_file() else None
         connection.execute(
@@ -257,8 +283,9 @@ class PostgresRuns:
     @contextmanager
     def changing(self, folder: Path) -> Iterator[None]:
         """Bring a run on which no session works up to date, and store what is changed of it. Raises `JournalBusy`."""
-        with self._pulling, self._idle(folder) as (connection, _):
-            known = self._stored(self.path(folder))
+        path = self.path(folder)
+        with self._lock(path), self._idle(folder) as (connection, _):
+            known = self._stored(path)
             yield
             self.keep(connection, folder, known)
 
@@ -335,6 +362,10 @@ class PostgresRuns:
 
 def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def _has(path: Path, digest: str) -> bool:
+    return path.is_file() and _digest(path.read_bytes()) == digest
 
 
 def _stamp(path: Path) -> tuple[int, int]:
