@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 
 from leadline.errors import JournalBusy, JournalError, LeadlineError
 from leadline.files import private_folder
 from leadline.stores import Mode
+from leadline_server.fleet.copies import LIFETIME, Known, RunCopies
 from leadline_server.queue.records import QueueUnavailable
 
-if TYPE_CHECKING:
-    from leadline_server.fleet.runs import Known, PostgresRuns
-
-# Seconds after the last sign of a process until its runs may be taken without asking.
-LIFETIME = 15
 # Bytes of all entries, as in a file.
 _MOST_ENTRIES = 256 * 2**20
 _FENCE = "SELECT session FROM leadline_runs WHERE path = %s AND NOT deleted FOR UPDATE"
@@ -35,7 +31,7 @@ _BEGIN = f"""UPDATE leadline_runs SET session = session + 1, holder = %s, touche
 class PostgresRecords:
     """The entries and blobs of one run: of the transaction that is open, or each read in one of its own."""
 
-    def __init__(self, runs: PostgresRuns, folder: Path, owns: Callable[[], bool] | None) -> None:
+    def __init__(self, runs: RunCopies, folder: Path, owns: Callable[[], bool] | None) -> None:
         self._runs, self._folder, self._owns = runs, folder, owns
         self._path = runs.path(folder)
         self.known: Known = {}
@@ -87,7 +83,7 @@ class PostgresRecords:
 class PostgresJournal:
     """The journal of one run, whose folder here is a copy that the session brings up to date first."""
 
-    def __init__(self, runs: PostgresRuns, folder: Path, mode: Mode, owns: Callable[[], bool] | None) -> None:
+    def __init__(self, runs: RunCopies, folder: Path, mode: Mode, owns: Callable[[], bool] | None) -> None:
         self.session = 0
         self.is_open = False
         self.records = PostgresRecords(runs, folder, owns)

@@ -15,8 +15,9 @@ from leadline.run_summary import ACTIVE
 from leadline.runs import PRINCIPALS
 from leadline.settings import Runs
 from leadline.stores import LAYOUT, LAYOUT_VERSION
+from leadline_server.fleet.copies import JOURNAL
 from leadline_server.fleet.events import as_line
-from leadline_server.fleet.runs import JOURNAL, PostgresRuns, open_runs
+from leadline_server.fleet.runs import PostgresRuns, open_runs
 from leadline_server.queue import Queue, QueueUnavailable, open_queue
 from leadline_server.store import Store
 

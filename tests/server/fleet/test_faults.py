@@ -124,7 +124,7 @@ def begin(machine: Any, run: str) -> Any:
 async def test_a_run_whose_end_could_not_be_stored_is_not_held_by_the_other_runs_of_its_process(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leadline_server.fleet.runs._TOUCH", 0.1)
+    monkeypatch.setattr("leadline_server.fleet.copies._TOUCH", 0.1)
     first = store(await machines.start("first"))
     begin(first, "other")
     begin(first, "run")
@@ -137,7 +137,7 @@ async def test_a_run_whose_end_could_not_be_stored_is_not_held_by_the_other_runs
 async def test_one_locked_run_does_not_hold_up_the_others_of_its_process(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leadline_server.fleet.runs._TOUCH", 0.1)
+    monkeypatch.setattr("leadline_server.fleet.copies._TOUCH", 0.1)
     first = store(await machines.start("first"))
     journals = [begin(first, name) for name in ("a", "b", "c")]
     for locked in journals:  # a transaction that stores files somewhere slow
