@@ -159,8 +159,10 @@ class RunCopies:
             known = {row[0] for row in rows}
             for marker in folder.glob(f"{'*/' * (path == PRINCIPALS)}*/{JOURNAL}"):
                 run = self.path(marker.parent)
-                if run not in known and run not in self._working and marker.stat().st_size == len(_MARKER):
-                    self._remove(run)
+                with self._lock(run):
+                    is_known = run in known or run in self._copies or run in self._working
+                    if not is_known and marker.stat().st_size == len(_MARKER):
+                        self._remove(run)
         for run, changed, metadata, files, deleted in rows:
             with self._lock(run):
                 if run not in self._working and self._copies.get(run, ("",))[0] != changed:
@@ -222,7 +224,8 @@ class RunCopies:
         """Bring the copy of a run up to date; return what is known of its files."""
         self._pull_run(path)
         rows = self.connections.rows("SELECT files FROM leadline_runs WHERE path = %s", path)
-        return {name: (_stamp(self._root / path / name), digest) for (files,) in rows for name, digest in files.items()}
+        kept = ((self._root / path / name, name, digest) for (files,) in rows for name, digest in files.items())
+        return {name: (_stamp(file), digest) for file, name, digest in kept if file.is_file()}
 
     def is_last(self, folder: Path, known: Known) -> bool:
         """Return whether no later session of this process works on a run."""

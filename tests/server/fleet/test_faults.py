@@ -244,8 +244,28 @@ async def test_a_lost_or_damaged_file_does_not_keep_a_run_from_being_read_and_de
     assert [item.id for item in second.runs(text="harbour")] == [run]
     info = second.find(run)
     assert (info.status, (info.folder / "report.md").exists()) == ("complete", False)
+    second.label(run, title="Soundings")
     second.delete(run)
     assert first.runs() == []
+
+
+async def test_a_run_that_begins_during_a_first_list_keeps_its_folder(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = store(await machines.start("first"))
+    rows, run = machine.connections.rows, machine._root / "run"
+
+    def slow(statement: str, *values: Any) -> Any:
+        known = rows(statement, *values)
+        if "position(" in statement and not run.exists():
+            monkeypatch.undo()
+            begin(machine, "run").close()
+            machine.pull(run)
+        return known
+
+    monkeypatch.setattr(machine.connections, "rows", slow)
+    machine.pull(machine._root)
+    assert run.exists()
 
 
 def test_a_stream_of_events_ends_in_order_when_the_database_does(postgres: Any, tmp_path: Path) -> None:
