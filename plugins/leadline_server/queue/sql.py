@@ -131,6 +131,8 @@ _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_fai
 # Deaths of its workers after which an order is not tried again, and those after which it waits longer each time.
 MOST_DEATHS, _PATIENT_DEATHS = 20, 3
 _LONGEST_PAUSE = 60.0
+# Orders that are read at once.
+_READ = 500
 # Seconds after which a dispatcher is told of an order again, in case it lost it; and orders that it is told at once.
 _AGAIN, _AT_ONCE = 300.0, 200
 
@@ -398,10 +400,20 @@ class Queue:
         rows = self._database.read(statement, run_id, principal or "")
         return _run(rows[0]) if rows else None
 
-    def active(self) -> list[QueuedRun]:
-        """Return the orders that wait or are worked on, the newest first."""
-        statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE state <> 'ended' ORDER BY created DESC, run_id"  # noqa: S608
-        return [_run(row) for row in self._database.read(statement)]
+    def active(self, known: Mapping[str, QueuedRun] | None = None) -> list[QueuedRun]:
+        """Return the orders that wait or are worked on, the newest first; those that are `known` and have not changed.
+
+        So their contents, most of what there is, are read once.
+        """
+        runs = dict(known or {})
+        statement = "SELECT run_id, state, epoch, ordered FROM leadline_orders WHERE state <> 'ended' "
+        rows = self._database.read(statement + "ORDER BY created DESC, run_id")
+        kept = {(run.run_id, run.state, run.epoch, run.ordered) for run in runs.values()}
+        changed = [row[0] for row in rows if tuple(row) not in kept]
+        for some in (changed[first : first + _READ] for first in range(0, len(changed), _READ)):
+            statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id IN ({', '.join('?' * len(some))})"  # noqa: S608
+            runs |= {row[0]: _run(row) for row in self._database.read(statement, *some)}
+        return [runs[row[0]] for row in rows if row[0] in runs]
 
     # --- notifications -----------------------------------------------------------------------------------------------
 
