@@ -227,9 +227,9 @@ class RunCopies:
         kept = ((self._root / path / name, name, digest) for (files,) in rows for name, digest in files.items())
         return {name: (_stamp(file), digest) for file, name, digest in kept if file.is_file()}
 
-    def is_last(self, folder: Path, known: Known) -> bool:
+    def is_last(self, path: str, known: Known) -> bool:
         """Return whether no later session of this process works on a run."""
-        return self._working.get(self.path(folder)) is known
+        return self._working.get(path) is known
 
     def end(self, folder: Path, session: int, known: Known) -> None:
         """Let go of a run."""
