@@ -36,7 +36,9 @@ def kept_files(folder: Path) -> list[str]:
     """Return the names of the files of a run that a store keeps beside its metadata, journal and events."""
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return sorted(
-        name for name in names if not name.startswith(_ELSEWHERE) and (name[0] != "." or name.split("/")[0] in _HIDDEN)
+        name
+        for name in names
+        if not name.startswith(_ELSEWHERE) and "/." not in name and (name[0] != "." or name.split("/")[0] in _HIDDEN)
     )
 
 

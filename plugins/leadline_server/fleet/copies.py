@@ -59,7 +59,7 @@ JOURNAL, _MARKER = "journal.sqlite", b"The journal of this run is in the databas
 ACTIVE = f"holder <> '' AND touched > clock_timestamp() - interval '{LIFETIME} s'"
 _RUN = "SELECT changed::text, metadata, files, deleted FROM leadline_runs WHERE path = %s AND changed::text <> %s"
 _EMPTY = blake2b(digest_size=16).hexdigest()
-Known = dict[str, tuple[tuple[int, int], str]]
+Known = dict[str, tuple[tuple[int, ...], str]]
 
 
 class RunCopies:
@@ -79,8 +79,8 @@ class RunCopies:
         self._locks = [threading.RLock() for _ in range(64)]
         self._listing = threading.Lock()
         self._threads = ThreadPoolExecutor(8, "files of runs")
-        # The runs on which sessions of this process work: their folders are ahead of the store. Of these, the time and
-        # size of each file as it was last stored, with its digest.
+        # The runs on which sessions of this process work: their folders are ahead of the store. Of these, the time,
+        # size and number of each file as it was last stored, with its digest.
         self._working: dict[str, Known] = {}
         self._live: dict[str, str] = {}
         self._feed = EventFeed(self.connections)
@@ -281,9 +281,9 @@ def _has(path: Path, digest: str) -> bool:
     return path.is_file() and _digest(path.read_bytes()) == digest
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> tuple[int, ...]:
     state = path.stat()
-    return state.st_mtime_ns, state.st_size
+    return state.st_mtime_ns, state.st_size, state.st_ino
 
 
 def _write(path: Path, data: bytes) -> None:

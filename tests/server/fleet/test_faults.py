@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import socket
 import threading
@@ -18,6 +19,7 @@ from tests.server.conftest import order, running
 from tests.server.fleet.test_runs import QUESTION, Machines, machines
 
 from leadline import Client
+from leadline._runtime.runs.folder import write_atomically
 from leadline.errors import JournalBusy
 from leadline.events import utc_now
 from leadline.plugin import SecretStr
@@ -282,3 +284,22 @@ def test_a_stream_of_events_ends_in_order_when_the_database_does(postgres: Any, 
                 assert not any("run.finished" in line for line in lines)
             finally:
                 postgres.start()
+
+
+async def test_a_file_that_is_replaced_at_once_is_stored_and_a_temporary_one_is_not(machines: Machines) -> None:
+    machine = store(await machines.start("first"))
+    journal, folder = begin(machine, "run"), machine._root / "run"
+    (folder / "charts").mkdir()
+    (folder / "charts" / ".new").write_text("")  # somebody writes it now
+    stamp = None
+    for text in ("first", "later"):
+        write_atomically(folder / "plan.md", text.encode())
+        stamp = stamp or (folder / "plan.md").stat()
+        os.utime(folder / "plan.md", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # within a tick of the clock
+        with journal.transaction(durable=False) as records:
+            records.keep_files()
+    journal.close()
+    second = store(await machines.start("second"))
+    second.pull(second._root / "run")
+    assert (second._root / "run" / "plan.md").read_text() == "later"
+    assert not (second._root / "run" / "charts").exists()
