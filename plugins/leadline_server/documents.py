@@ -62,8 +62,8 @@ class Documents:
         while True:
             try:
                 await self._client.knowledge.read_folders()
-            except (LeadlineError, OSError):
-                log.exception("the shared folders cannot be read now")
+            except (LeadlineError, OSError) as error:
+                log.warning("the shared folders cannot be read now: %s", error)
             self._read.set()
             if not self._folders():
                 return
