@@ -118,14 +118,14 @@ class Worker:
                 again, end = None, (self._queue.done, claim, problem)
             finally:
                 self._handles.pop(claim, None)
-                told = await self._tell(*end)
+                is_noted = await self._tell(*end)
                 self._sessions.remove(claim.run_id)
                 folder = self._folder(claim.run)
                 if store_of(folder) and claim.run_id not in self._sessions:  # this machine has no use for the copy
                     shutil.rmtree(folder, ignore_errors=True)  # at once: the next session may begin
                 # What a run leaves in reference cycles, some 5 MB, would stay for tens of runs: see `tune_gc`.
                 gc.collect()
-        if again or not told:
+        if again or not is_noted:
             raise again or QueueUnavailable("the queue does not know the end of the run")
 
     async def _tell(self, function: Callable[..., object], *values: object) -> bool:

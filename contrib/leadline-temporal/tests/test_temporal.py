@@ -30,7 +30,8 @@ async def test_doctor_is_told_of_a_missing_namespace(address: str) -> None:
 
 async def test_turns_are_proved_by_behaviour(address: str) -> None:
     async with Temporal(TemporalSettings(address=address)) as fair:
-        assert [found.state for found in await fair.check()] == ["ok", "ok"]
+        assert [check.state for check in await fair.check()] == ["ok", "ok"]
         await asyncio.sleep(1)  # its list is eventually consistent
-        left = [one.id async for one in fair._client.list_workflows("ExecutionStatus = 'Running'") if "turns" in one.id]
+        running = fair._client.list_workflows("ExecutionStatus = 'Running'")
+        left = [workflow.id async for workflow in running if "turns" in workflow.id]
     assert left == []

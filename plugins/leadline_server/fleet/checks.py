@@ -23,9 +23,9 @@ _STATE = """SELECT current_setting('server_version'), extract(epoch FROM clock_t
 def checks(connections: Connections, files: RunFiles, live: tuple[str, str]) -> Iterator[Check]:
     """Ask each part once, with a file that is deleted again."""
     parts = {"database": _database(connections), "files": _files(connections, files), "live": _live(*live)}
-    for what, found in parts.items():
+    for what, results in parts.items():
         try:
-            yield from found
+            yield from results
         except (LeadlineError, OSError) as error:
             yield Check(what, "bad", f"runs.{what}: {error}", "leadline config show")
 

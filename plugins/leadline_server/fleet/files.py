@@ -66,8 +66,8 @@ class ObjectFiles:
         self._do("put", f"{path}/{digest}", data)
 
     def get(self, connection: psycopg.Connection, path: str, digest: str) -> bytes:
-        found = self._do("get", f"{path}/{digest}")
-        return bytes(found.bytes()) if found else b""
+        reply = self._do("get", f"{path}/{digest}")
+        return bytes(reply.bytes()) if reply else b""
 
     def delete(self, connection: psycopg.Connection, path: str) -> None:
         self._do("delete", [item["path"] for part in self._do("list", path) for item in part])
