@@ -1,4 +1,4 @@
-"""Machines of a fleet: `leadline worker` and `leadline serve` as processes, each with a folder, a cache and a home of its own.
+"""Machines of a fleet: `leadline worker` and `leadline serve` as processes, each with a folder and a home of its own.
 
 They share nothing but what the environment names: a database, an engine, a place for files. Without a database they
 share the folder of runs, which is the known-good system that the trials are tried on.
@@ -202,15 +202,15 @@ class Fleet:
         self.calls.mkdir()
         (folder / "logs").mkdir()
 
-    def worker(self, runs: int = 2, workers: int = 1, **environment: str) -> Machine:
+    def worker(self, environment: Mapping[str, str], runs: int = 2, workers: int = 1) -> Machine:
         """Start a machine that works on runs."""
         return self._start("worker", ["worker", f"--workers={workers}", f"--runs={runs}"], environment)
 
-    def server(self, *options: str, workers: int = 1, runs: int = 1, **environment: str) -> Machine:
+    def server(self, environment: Mapping[str, str], workers: int = 1, runs: int = 1) -> Machine:
         """Start a machine that serves, and works as well: each server has workers."""
         (port,) = free_ports(1)
         command = ["serve", f"--port={port}", f"--workers={workers}", f"--runs={runs}", "--max-runs=1000000"]
-        command += ["--max-requests=1000000", "--max-streams=10000", *options]
+        command += ["--max-requests=1000000", "--max-streams=10000"]
         machine = self._start("serve", command, environment)
         machine.port = port
         return machine
@@ -219,7 +219,7 @@ class Fleet:
         name = f"{kind}{self._number}"
         self._number += 1
         folder = self.folder / "machines" / name
-        own = self.environment(folder) | {"FLEET_PROBE_LOG": str(self.calls / name)} | environment
+        own = self.environment(folder) | {"FLEET_PROBE_LOG": str(self.calls / name)} | dict(environment)
         log = self.folder / "logs" / name
         machine = Machine(name, folder, [sys.executable, "-m", "leadline", *arguments], own, log)
         machine.start()
@@ -231,7 +231,6 @@ class Fleet:
         own = {name: value for name, value in os.environ.items() if not name.startswith(("LEADLINE_", "FAKETIME"))}
         own |= {f"LEADLINE_{name}": value for name, value in SETTINGS.items()}
         own["LEADLINE_RUNS__FOLDER"] = str((folder if self.shared else self.folder) / "runs")
-        own["LEADLINE_PLUGINS__LOCAL__FOLDERS"] = f'["{self.documents}"]'
         own |= {"HOME": str(folder / "home"), "PYTHONPATH": str(self.site), "FLEET_PROBE_DELAY": str(self.delay)}
         own |= {f"XDG_{name.upper()}_HOME": str(folder / name) for name in ("cache", "config", "data")}
         return own | self.shared
@@ -281,12 +280,13 @@ class Fleet:
 
         return wait_until(answers, seconds, f"{machine.name} is not ready", 0.1)
 
-    def lines(self) -> Iterator[tuple[str, str, int, str, str, float]]:
-        """Yield what the probes wrote: machine, sign, process, run, key, time."""
+    def lines(self, kind: str = "") -> Iterator[tuple[str, str, int, str, str, float]]:
+        """Yield what the probes wrote of calls with requests of a kind: machine, sign, process, run, key, time."""
         for path in sorted(self.calls.iterdir()):
             for line in path.read_text().splitlines():
-                sign, pid, run, key, at = line.split()
-                yield path.name, sign, int(pid), run, key, float(at)
+                sign, pid, run, key, at, request = line.split()
+                if kind in ("", request):
+                    yield path.name, sign, int(pid), run, key, float(at)
 
     def close(self) -> None:
         """End all machines."""

@@ -1,7 +1,7 @@
 """The plugin `probe` of the tests of a fleet: it writes down each outside call of a run, and slows it.
 
-A line is `+ PID RUN KEY SECONDS` when a call begins, and `-` or `x` when it returns or is cancelled or fails. The time is
-`time.monotonic()`, which all processes of one Linux machine share, whatever clocks they are given.
+A line is `+ PID RUN KEY SECONDS REQUEST` when a call begins, and `-` or `x` when it returns or is cancelled or fails.
+The time is `time.monotonic()`, which all processes of one Linux machine share, whatever clocks they are given.
 """
 
 import asyncio
@@ -23,15 +23,16 @@ class Probe:
         self._delay = float(os.environ["FLEET_PROBE_DELAY"])  # the same call always waits as long
 
     async def around(self, request: Any, call: Call, proceed: Callable[[Any], Awaitable[Any]], /) -> Any:
-        self._write("+", call)
+        self._write("+", call, request)
         try:
             await asyncio.sleep(int(call.key[:4], 16) / 0xFFFF * self._delay)
             reply = await proceed(request)
         except BaseException:
-            self._write("x", call)
+            self._write("x", call, request)
             raise
-        self._write("-", call)
+        self._write("-", call, request)
         return reply
 
-    def _write(self, sign: str, call: Call) -> None:
-        os.write(self._file, f"{sign} {os.getpid()} {call.run.id} {call.key} {time.monotonic():.6f}\n".encode())
+    def _write(self, sign: str, call: Call, request: Any) -> None:
+        line = f"{sign} {os.getpid()} {call.run.id} {call.key} {time.monotonic():.6f} {type(request).__name__}\n"
+        os.write(self._file, line.encode())

@@ -172,10 +172,13 @@ def make_bucket(server: Server, name: str) -> bool:
 
 
 class Proxy:
-    """Passes connections on to a port; while it is `silent`, nothing passes and nothing is closed."""
+    """Passes connections on to a port.
+
+    While it is `silent`, nothing passes and nothing is closed; while it is `closed`, connections are cut.
+    """
 
     def __init__(self, target: int) -> None:
-        self.silent = False
+        self.silent = self.closed = False
         self.target = target
         (self.port,) = free_ports(1)
         self._started = threading.Event()
@@ -208,6 +211,9 @@ class Proxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._passing()
+        if self.closed:
+            writer.close()
+            return
         try:
             other_reader, other_writer = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:
@@ -219,6 +225,8 @@ class Proxy:
         try:
             while data := await reader.read(65_536):
                 await self._passing()
+                if self.closed:
+                    break
                 writer.write(data)
                 await writer.drain()
         except OSError:

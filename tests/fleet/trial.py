@@ -3,7 +3,7 @@
 Machines are processes with folders of their own (`machines.py`). Orders go to a server over HTTP. While their runs are
 worked on, a scenario strikes: machines are killed with their disks, paused for longer than their engine waits, cut off,
 replaced one after the other, or a server that all need is gone. Then the judge compares each run with the undisturbed
-one: did it end, is its report the same, was a call made again although its reply had been committed, is an event missing.
+one: did it end, is its report the same, was a call made again although its reply was committed, is an event missing.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ QUESTIONS = (
     "What depth did the soundings of the harbour find?",
     "How many fathoms were measured in the harbour?",
 )
-# The name of the table with the journals' entries in Postgres.
-ENTRIES = "leadline_entries"
 # Seconds without a heartbeat after which an engine gives a run to another worker.
 PATIENCE = 15.0
 
@@ -54,14 +52,13 @@ class Infrastructure:
 
     def shared(self, *, database: int = 0, engine: int = 0, files: int = 0) -> dict[str, str]:
         """Return the environment of a machine; the ports are those of proxies before the servers."""
-        if not self.database or not self.engine:
+        if not self.database:
             return {}
         url = self.url.replace(f":{self.database.port}/", f":{database or self.database.port}/")
-        names = {
-            "LEADLINE_RUNS__DATABASE": url,
-            "LEADLINE_RUNS__DISPATCHER": "temporal",
-            "LEADLINE_PLUGINS__TEMPORAL__ADDRESS": f"127.0.0.1:{engine or self.engine.port}",
-        }
+        names = {"LEADLINE_RUNS__DATABASE": url}
+        if self.engine:
+            names["LEADLINE_RUNS__DISPATCHER"] = "temporal"
+            names["LEADLINE_PLUGINS__TEMPORAL__ADDRESS"] = f"127.0.0.1:{engine or self.engine.port}"
         if self.files:
             names["LEADLINE_RUNS__FILES"] = "s3://runs/leadline"
             names["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{files or self.files.port}"
@@ -78,7 +75,7 @@ def infrastructure(kind: str) -> Iterator[Infrastructure]:
             yield Infrastructure()
             return
         database = stack.enter_context(cluster())
-        engine = stack.enter_context(temporal())
+        engine = stack.enter_context(temporal()) if kind != "postgres" else None
         files = stack.enter_context(seaweed()) if kind == "s3" else None
         yield Infrastructure(database, database.database("fleet"), engine, files)
 
@@ -113,22 +110,24 @@ class Trial:
         self.notes: dict[str, Any] = {}
         self.deploying = False
         self.began = time.monotonic()
+        self.environment: dict[str, str] = {}
+        """Settings of all machines of this trial."""
 
     # --- machines ----------------------------------------------------------------------------------------------------
 
-    def start(self, **environment: str) -> None:
+    def start(self) -> None:
         """Start the servers and the workers, and wait until a server takes orders."""
         options = self.options
         for _ in range(options.servers):
-            self.servers.append(self.fleet.server(**environment))
+            self.servers.append(self.fleet.server(self.environment))
             self.fleet.ready(self.servers[-1])
         if options.users:
             self.fleet.add_users(options.users)
         for number in range(options.workers):
-            self.add_worker(**(skewed(options.skew * (-1) ** number) if options.skew else {}), **environment)
+            self.add_worker(**(skewed(options.skew * (-1) ** number) if options.skew else {}))
 
     def add_worker(self, **environment: str) -> Machine:
-        machine = self.fleet.worker(self.options.slots, **environment)
+        machine = self.fleet.worker(self.environment | environment, self.options.slots)
         self.workers.append(machine)
         return machine
 
@@ -162,7 +161,7 @@ class Trial:
             self.workers.remove(machine)
         recent = sum(strike.kind == "kill" and time.monotonic() - strike.began < 1.0 for strike in self.strikes)
         if not self.deploying:
-            for number in range(self.options.workers - len(self.workers) - recent):
+            for _ in range(self.options.workers - len(self.workers) - recent):
                 skew = self.options.skew * self.chance.choice((-1, 1))
                 self.add_worker(**(skewed(skew) if skew else {}))
 
@@ -194,10 +193,10 @@ class Trial:
             if reply.status_code != 200:
                 self.counts["lists refused"] += 1
             for run in runs:
-                if run["ended"] and run["id"] in self.orders and run["status"] not in ("pending", "running"):
-                    if run["id"] not in self.ended:
-                        self.ended[run["id"]] = time.monotonic()
-                        self.status[run["id"]] = run["status"]
+                has_ended = run["ended"] and run["status"] not in ("pending", "running", "waiting")
+                if has_ended and run["id"] in self.orders and run["id"] not in self.ended:
+                    self.ended[run["id"]] = time.monotonic()
+                    self.status[run["id"]] = run["status"]
 
     def work(self, strike: Callable[[], object], every: float = 0.1) -> None:
         """Call `strike` again and again until all runs have ended, or the time is over."""
@@ -273,9 +272,9 @@ class Trial:
         offset = time.monotonic() - time.time()
         with psycopg.connect(self.base.url) as connection:
             rows = connection.execute(
-                f"select run_id, name, first_at from {ENTRIES} where space = 'call'"  # noqa: S608
+                "select path, name, extract(epoch from first_at) from leadline_entries where space = 'call'"
             ).fetchall()
-        return {(run, key): float(at) + offset for run, key, at in rows}
+        return {(path.rpartition("/")[2], key): float(at) + offset for path, key, at in rows}
 
     def takeovers(self, begun: Sequence[tuple[str, int, str, str, float]]) -> Iterator[float]:
         """Yield after how many seconds each run of a machine that was struck went on elsewhere."""
@@ -297,12 +296,15 @@ class Trial:
                 continue
             taken = {run for _, pid, run, _, at in calls if pid not in strike.pids and strike.began < at}
             for run in taken:
-                others = min(at for _, pid, name, _, at in calls if pid not in strike.pids and name == run and at > strike.began)
+                others = min(
+                    at for _, pid, name, _, at in calls if pid not in strike.pids and name == run and at > strike.began
+                )
                 held = any(pid in strike.pids and name == run and at < strike.began for _, pid, name, _, at in calls)
                 if not held:
                     continue
                 late += sum(
-                    pid in strike.pids and name == run and at > max(others, strike.ended) for _, pid, name, _, at in calls
+                    pid in strike.pids and name == run and at > max(others, strike.ended)
+                    for _, pid, name, _, at in calls
                 )
                 ends = [
                     line[5] - strike.ended
@@ -359,7 +361,7 @@ def undisturbed_reports(folder: Path) -> dict[str, Any]:
     """Return the report of each question, as one machine makes it."""
     reports: dict[str, Any] = {}
     with Fleet(folder, {}, delay=0.0) as alone:
-        server = alone.server(runs=4)
+        server = alone.server({}, runs=4)
         alone.ready(server)
         http = alone.http(server)
         runs = {http.post("/v1/runs", json={"question": text}).json()["run_id"]: text for text in QUESTIONS}
@@ -458,12 +460,19 @@ def run_trial(options: Namespace) -> dict[str, Any]:
     with ExitStack() as stack:
         undisturbed = undisturbed_reports(top / "alone")
         base = stack.enter_context(infrastructure(options.fleet))
-        fleet = stack.enter_context(Fleet(top / "fleet", base.shared(), delay=options.delay))
+        shared = base.shared()
+        if options.scenario == "files":
+            assert base.files
+            store = Proxy(base.files.port)
+            stack.callback(store.close)
+            shared = base.shared(files=store.port)
+        fleet = stack.enter_context(Fleet(top / "fleet", shared, delay=options.delay))
         trial = Trial(fleet, base, options)
         strike: Callable[[], object] = idle
         trial.start()
         if options.scenario == "cut":
-            assert base.database and base.engine
+            assert base.database
+            assert base.engine
             proxies = [Proxy(base.database.port), Proxy(base.engine.port)]
             for proxy in proxies:
                 stack.callback(proxy.close)
@@ -492,8 +501,8 @@ def run_trial(options: Namespace) -> dict[str, Any]:
             assert base.engine
             strike = outage(trial, base.engine.kill, base.engine.start, "Temporal")
         elif options.scenario == "files":
-            assert base.files
-            strike = outage(trial, base.files.kill, base.files.start, "S3")
+            switch = (lambda: setattr(store, "closed", True), lambda: setattr(store, "closed", False))
+            strike = outage(trial, *switch, "S3")
         elif options.scenario == "deploy":
             strike = deploy(trial)
         trial.work(strike)
@@ -512,7 +521,9 @@ def run_trial(options: Namespace) -> dict[str, Any]:
             result["work went on after s"] = round(min(begun) - back, 2) if begun else None
             result.pop("back at", None)
             if options.scenario == "cut":
-                own = [line[5] for line in fleet.lines() if line[0] == machine.name and line[5] > back and line[1] == "+"]
+                own = [
+                    line[5] for line in fleet.lines() if line[0] == machine.name and line[5] > back and line[1] == "+"
+                ]
                 result["cut machine works again after s"] = round(min(own) - back, 2) if own else None
         if not options.keep and result["same"] == options.runs:
             stack.callback(shutil.rmtree, top, ignore_errors=True)
@@ -521,12 +532,13 @@ def run_trial(options: Namespace) -> dict[str, Any]:
     return {"scenario": options.scenario, "fleet": options.fleet, "seed": options.seed, **result}
 
 
-def parser() -> ArgumentParser:
-    result = ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
-    result.add_argument(
-        "scenario", choices=("calm", "strikes", "kills", "pauses", "database", "engine", "files", "cut", "deploy")
-    )
-    result.add_argument("--fleet", choices=("folder", "fleet", "s3"), default="fleet")
+SCENARIOS = ("calm", "strikes", "kills", "pauses", "database", "engine", "files", "cut", "deploy")
+
+
+def parser(scenarios: Sequence[str] = SCENARIOS) -> ArgumentParser:
+    result = ArgumentParser(description="Try a fleet of machines.")
+    result.add_argument("scenario", choices=scenarios)
+    result.add_argument("--fleet", choices=("folder", "postgres", "fleet", "s3"), default="fleet")
     for name, default, what in (
         ("runs", 12, "runs to order"),
         ("workers", 2, "machines that work, beside the servers"),

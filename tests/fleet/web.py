@@ -1,18 +1,25 @@
-"""The plugin `north` of the tests of a fleet: a search engine of a made-up site, and its pages.
+"""The plugin `north` of the tests of a fleet: a search engine of a made-up site, its pages, and a model that writes.
 
 Further instances of the engine (`use = "north"`) find the pages of further sites, so that a run has calls enough.
 """
 
+import asyncio
+import time
 from hashlib import blake2b
 
 from leadline.plugin import (
     Blob,
     Call,
+    ChatReply,
+    ChatRequest,
     FetchRequest,
     Hit,
+    Message,
+    ModelTraits,
     PluginSettings,
     SearchPage,
     SearchRequest,
+    ai_provider,
     fetcher,
     search_provider,
 )
@@ -57,3 +64,19 @@ class Pages:
             for number in range(self._sentences)
         )
         return Blob(name=f"{name}.txt", media_type="text/plain", data=" ".join(lines).encode())
+
+
+@ai_provider("Writes what time it is, again and again", settings=WebSettings)
+class Writer:
+    """Its pieces are `time.monotonic()` of the moment of each, so that a reader can tell how old it is."""
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits()
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        pieces = []
+        for _ in range(20):
+            pieces.append(f"written {time.monotonic():.6f} \n")
+            call.emit("text", pieces[-1])
+            await asyncio.sleep(0.05)
+        return ChatReply(message=Message(role="assistant", text="".join(pieces)))
