@@ -43,7 +43,7 @@ $(SERVE_STAMP): $(STAMP)
 
 # pip reads [dependency-groups] since 25.1. The extras are those whose tests are fast.
 $(DEV_STAMP): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[charts,docx,epub,images,latex,mcp,office,oidc,pdf,qdrant,queue,serve,telemetry,templates,web]' --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[charts,docx,epub,fleet,images,latex,mcp,office,oidc,pdf,qdrant,serve,telemetry,templates,web]' --group dev
 	@touch $@
 
 # What only slow tests need: heavy SDKs; servers and browsers are Debian's packages, named in .ci/debian-packages. A small

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import EntryPoint
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,16 @@ def is_local(address: object) -> bool:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
         return host in ("", "localhost")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    from tests.server.queue.cluster import cluster, programs
+
+    if programs() is None or find_spec("psycopg") is None:
+        pytest.skip("needs Postgres and psycopg: apt-get install postgresql, pip install 'leadline[fleet]'")
+    with cluster() as running:
+        yield running
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from leadline._runtime import task_groups
+from leadline._runtime.plugins import default_cache
+from leadline._settings.drift import KEY_FILE
 from leadline.client import Client
 from leadline.errors import UsageError
 from leadline.permits import Permits
@@ -52,6 +54,14 @@ def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **opt
         asyncio.get_running_loop()
         raise UsageError("an event loop is running in this thread: await leadline.research(…) instead")
     return task_groups.run_loop(research(question, tags=tags, **options))
+
+
+def secret_file(cache: str | Path | None = None) -> Path:
+    """Return the file of 32 random bytes by which runs recognize values that they do not store.
+
+    Machines that take over each other's runs need the same, before their first `Client`.
+    """
+    return (Path(cache) if cache else default_cache()) / KEY_FILE
 
 
 def tune_gc() -> None:

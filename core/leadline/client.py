@@ -54,6 +54,7 @@ from leadline.permits import Permits
 from leadline.records import Answer, Event, Files, Json, Principal, Report, Turn
 from leadline.run_summary import RunSummary
 from leadline.runs import Order, Result, RunInfo
+from leadline.stores import RunStore, open_store, store_of, use_store
 
 REPORT = "report.json"
 # Bytes. A report has its sources and their passages, and its pictures.
@@ -139,6 +140,7 @@ class Client:
         self._cache = Path(cache) if cache is not None else None
         self._pool = RuntimePool(self._cache, permits)
         self._plugins: PluginRuntime | None = None
+        self._store: RunStore | None = None
         # So that an order that is run twice at the same time starts once.
         self._ordering = asyncio.Lock()
 
@@ -150,6 +152,9 @@ class Client:
             await run.cancel()
         self._plugins = None
         await self._pool.close()
+        if self._store:
+            use_store(self.runs_folder(), None)
+            self._store.close()
 
     @property
     def catalog(self) -> PluginCatalog:
@@ -379,6 +384,7 @@ class Client:
         loaded = self._plugins.loaded if self._plugins is not None else self.load(complete=False)
         if loaded.untrusted and "runs" in loaded.untrusted.digests:
             raise loaded.untrusted
+        self._store = self._store or open_store(loaded.settings.runs)
         return folder_of(loaded.settings.runs.folder, principal_of(principal))
 
     # --- runs on disk, of this and other processes -------------------------------------------------------------------
@@ -490,7 +496,10 @@ class Client:
 
     def forget(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Keep a run out of the memory of later questions; the run itself stays."""
-        write_atomically(self._find(run, principal) / FORGOTTEN, b"")
+        folder = self._find(run, principal)
+        write_atomically(folder / FORGOTTEN, b"")
+        if store := store_of(folder):
+            store.push(folder)
 
     def label(
         self,

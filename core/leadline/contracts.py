@@ -205,7 +205,7 @@ class StageRun(Run, Protocol):
         """
 
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the JSON value that `make` returned when this run first asked for `name`.
+        """Return the JSON value that `make` returned, or what it had to wait for, when this run first asked for `name`.
 
         For values that differ between runs: the time, random numbers, the environment.
         """
@@ -306,7 +306,8 @@ class Context(Protocol):
 class Search:
     """An engine as strategies see it: one page with as many pages of results as the limit of the request needs.
 
-    `free`: it contacts nobody, such as an index on this machine. A strategy never drops it as too slow.
+    `free`: it contacts nobody, such as an index on this machine, or has the stored documents. A strategy never drops it
+    as too slow.
     """
 
     ask: Callable[[SearchRequest], Coroutine[Any, Any, SearchPage]]

@@ -114,16 +114,31 @@ Model = Annotated[str, AfterValidator(_model)]
 class Runs(Section):
     """Run folders."""
 
-    authority = {"queue": "a queue, whose runs are executed"}
+    authority = {
+        "database": "a database, whose runs are executed",
+        "files": "a store, whose files are served",
+        "live": "an address that listens",
+    }
 
     folder: Path = Field(Path("runs"), description="The folder that holds one folder for each run.")
     keep_days: Amount = Field(
         0, description="Days after which `leadline serve` deletes a run that has ended; 0 keeps all."
     )
-    queue: SecretStr = Field(
+    database: SecretStr = Field(
         SecretStr(""),
-        description="The queue of `leadline serve` and `worker`: postgresql://USER@HOST/DATABASE or sqlite:///PATH; "
-        "empty: a file in the folder of runs.",
+        description="The database of `leadline serve` and `worker` on several machines: "
+        "postgresql://USER@HOST/DATABASE; empty: files in the folder of runs.",
+    )
+    files: str = Field(
+        "", description="Where the files of runs are kept beside a database: s3://BUCKET/PREFIX; empty: in it."
+    )
+    dispatcher: str = Field(
+        "", description="The plugin that gives runs to workers, such as temporal; empty: on one machine, `embedded`."
+    )
+    live: str = Field(
+        "",
+        description="Where a worker serves the text of its runs as they write it, HOST or HOST:ADVERTISED; "
+        "empty: 127.0.0.1.",
     )
 
 

@@ -22,7 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leadline_server import logs
 from leadline_server.limits import Address, Rate
-from leadline_server.problems import Problem
+from leadline_server.problems import Problem, problem_of
+from leadline_server.queue import QueueUnavailable
 from leadline_server.sign_in import CALLBACK, check_name
 from leadline_server.store import SHARE_PREFIX, TOKEN_PREFIX, Role, Store
 
@@ -140,16 +141,17 @@ class Access:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            scope["state"]["identity"] = identity = self._identify(scope)
-        except Problem as problem:
+            scope["state"]["identity"] = identity = await self._identify(scope)
+        except (Problem, QueueUnavailable) as error:
+            problem = error if isinstance(error, Problem) else problem_of(error)
             await self._shown(Request(scope, receive), problem)(scope, receive, send)
             return
         SENDER.set(identity)
         await self._app(scope, receive, send)
 
-    def _identify(self, scope: Scope) -> Identity:
+    async def _identify(self, scope: Scope) -> Identity:
         try:
-            return self._sender(scope)
+            return await self._sender(scope)
         except Problem as problem:
             is_shared = scope["path"].startswith(SHARED) and scope["method"] in _READING
             if not is_shared or problem.body.code not in ("token_required", "unknown_token"):
@@ -157,17 +159,19 @@ class Access:
             self._requests.take((SHARED, _address(scope)))
             return Identity(None, "reader", is_nobody=True)
 
-    def _sender(self, scope: Scope) -> Identity:
+    async def _sender(self, scope: Scope) -> Identity:
         headers, method = Headers(scope=scope), str(scope["method"])
         self._check_host(headers)
         reading = method.replace("HEAD", "GET")
         is_public = (reading, scope["path"]) in PUBLIC or (reading == "GET" and scope["path"].startswith(_STATIC))
-        needs_token = self._needs_token = self._needs_token or self._store.has_tokens()
         forwarded = self._forwarded(headers, scope)
         given = _bearer(headers)
+        if given is not None or not is_public:  # a probe needs no database
+            self._needs_token = self._needs_token or await self._store.ask(self._store.has_tokens)
+        needs_token = self._needs_token
         # Clients of OpenAI's API cannot do without a key. A server without tokens ignores what is no token of Leadline.
         if given is not None and (needs_token or given.startswith(TOKEN_PREFIX)):
-            token = self._store.token(given)
+            token = await self._store.ask(self._store.token, given)
             if token is None:
                 self._guesses.take(_address(scope))
                 raise unknown_token()
@@ -176,7 +180,7 @@ class Access:
             self._check_origin(headers, method)
             if is_public:
                 return Identity(None, "reader")
-            identity = forwarded or self._without_bearer(headers, needs_token=needs_token)
+            identity = forwarded or await self._without_bearer(headers, needs_token=needs_token)
             if (forwarded or identity.session) and method not in _READING and "origin" not in headers:
                 raise Problem(403, "cross_origin", "a request with a cookie needs the header Origin")
         if not is_public:
@@ -224,7 +228,7 @@ class Access:
         self._seen[name] = now
         return identity
 
-    def _without_bearer(self, headers: Headers, *, needs_token: bool) -> Identity:
+    async def _without_bearer(self, headers: Headers, *, needs_token: bool) -> Identity:
         if not needs_token:
             if any(name in headers for name in _FORWARDED):
                 # Everybody who reaches the proxy would be the owner of this machine.
@@ -235,7 +239,7 @@ class Access:
                     "the operator of the server makes a token for each user",
                 )
             return Identity(None, "admin")
-        if (secret := cookie(headers)) and (token := self._store.session(secret)):
+        if (secret := cookie(headers)) and (token := await self._store.ask(self._store.session, secret)):
             return Identity(token.principal, token.role, secret)
         raise Problem(
             401,

@@ -100,7 +100,8 @@ class AdminRoutes:
         days, service = number(request.query_params, "days", 30, 1, 3_660), self._service
         since = f"{datetime.now(UTC) - timedelta(days=days - 1):%Y-%m-%d}"
         spent = await asyncio.to_thread(service.queue.spent, since)
-        active, tokens, seen = service.active.all(), service.store.tokens(), service.store.session_users()
+        tokens = await service.store.ask(service.store.tokens)
+        active, seen = service.active.all(), await service.store.ask(service.store.session_users)
         for token in tokens:
             seen[token.principal] = max(token.used, seen.get(token.principal, 0.0))
         by_user, working = sums(spent, "principal"), Counter(run.principal for run in active)

@@ -15,15 +15,20 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from logging.handlers import QueueHandler
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from leadline.errors import LeadlineError
 from leadline.files import private_file
+
+if TYPE_CHECKING:
+    from leadline_server.queue.database import Database
 
 # The file of the audit log in the folder of runs.
 AUDIT = ".audit.jsonl"
@@ -97,6 +102,9 @@ def request_id(given: str) -> str:
 class Audit:
     """Who did what, in a file that only the server's user can read, and in the log."""
 
+    # Those of a database.
+    tables: tuple[str, ...] = ()
+
     def __init__(self, folder: Path) -> None:
         self._path = folder / AUDIT
 
@@ -104,12 +112,15 @@ class Audit:
         """Append a record. One that cannot be written is in the log."""
         fields = {**_FIELDS.get(), "user": user, **fields}
         write(_audit, action, **fields)
-        line = json.dumps({"time": _time(datetime.now(UTC).timestamp()), "action": action, **fields}) + "\n"
+        now = time.time()
+        self._append(now, json.dumps({"time": _time(now), "action": action, **fields}), fields)
+
+    def _append(self, now: float, line: str, fields: Mapping[str, Any]) -> None:
         try:
             with self._locked() as fd:
-                os.write(fd, line.encode())
+                os.write(fd, f"{line}\n".encode())
         except OSError as error:
-            write(_audit, "the audit log cannot be written", logging.ERROR, error=str(error))
+            _not_written(error)
 
     def records(self, user: str) -> list[str]:
         """Return the lines about a user."""
@@ -144,6 +155,52 @@ class Audit:
                     return
             finally:
                 os.close(fd)
+
+    def close(self) -> None:
+        """Write what waits."""
+
+
+class SharedAudit(Audit):
+    """The audit log of several servers, in a table. A thread writes it: nobody waits for the database."""
+
+    tables = (
+        """CREATE TABLE IF NOT EXISTS leadline_audit (
+            id TEXT PRIMARY KEY, at DOUBLE PRECISION NOT NULL, who TEXT, about TEXT, line TEXT NOT NULL)""",
+    )
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._thread = ThreadPoolExecutor(1, "audit")
+
+    def _append(self, now: float, line: str, fields: Mapping[str, Any]) -> None:
+        values = (secrets.token_hex(8), now, fields.get("user"), fields.get("principal"), line)
+        self._thread.submit(self._insert, values)
+
+    def _insert(self, values: tuple[Any, ...]) -> None:
+        statement = "INSERT INTO leadline_audit VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+        try:
+            self._database.write(lambda cursor: cursor(statement, *values), lasting=True, silent=True)
+        except LeadlineError as error:
+            _not_written(error)
+
+    def records(self, user: str) -> list[str]:
+        statement = "SELECT line FROM leadline_audit WHERE who = ? OR about = ? ORDER BY at"
+        return [str(row[0]) for row in self._thread.submit(self._database.read, statement, user, user).result()]
+
+    def erase(self, user: str) -> None:
+        statement = "DELETE FROM leadline_audit WHERE who = ? OR about = ?"
+
+        def work() -> None:
+            self._database.write(lambda cursor: cursor(statement, user, user), lasting=True, silent=True)
+
+        self._thread.submit(work).result()
+
+    def close(self) -> None:
+        self._thread.shutdown()
+
+
+def _not_written(error: Exception) -> None:
+    write(_audit, "the audit log cannot be written", logging.ERROR, error=str(error))
 
 
 def _is_about(line: str, user: str) -> bool:

@@ -199,7 +199,7 @@ class RunRoutes:
 
     async def shared(self, request: Request) -> ShareView:
         """Return who may read the report by its link; the link itself is told once."""
-        return share_of(self._service, *_run(request))
+        return await share_of(self._service, *_run(request))
 
     async def share(self, request: Request) -> ShareView:
         """Make a link by which others read the report, without its sources, events and cost; it replaces the last."""
@@ -207,7 +207,7 @@ class RunRoutes:
 
     async def end_share(self, request: Request) -> Done:
         """End the link to the report."""
-        share_of(self._service, *_run(request))
+        await share_of(self._service, *_run(request))
         await asyncio.to_thread(self._service.store.end_share, *_run(request))
         return Done()
 

@@ -29,6 +29,7 @@ from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Notice, Report, Turn
 from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
+from leadline.stores import refresh
 from leadline_server import logs
 from leadline_server.access import SENDER, Identity, cookie, role_refused, unknown_token
 from leadline_server.active_runs import ActiveRuns
@@ -128,7 +129,7 @@ class Service:
         `Client.order`.
         """
         self.check_disk()
-        notify = self.notifications.targets(body, self.store.address(principal))
+        notify = self.notifications.targets(body, await self.store.ask(self.store.address, principal))
         if key is not None and not 0 < len(key) <= _MAX_KEY:
             raise Problem(422, "invalid_request", f"Idempotency-Key: 1 to {_MAX_KEY} characters")
         changed = overrides(body, self.client.plugins.settings, self.models(SENDER.get()))
@@ -275,6 +276,7 @@ class Service:
         return info.metadata.model_copy(update={"files": public}), info.status
 
     def _find(self, folder: Path, principal: str | None) -> RunInfo | None:
+        refresh(folder)
         if not (folder / "metadata.json").is_file():
             return None
         try:
@@ -495,7 +497,7 @@ class Service:
 
     async def log_in(self, secret: str, request: Request) -> tuple[Token, str]:
         """Return the token with this secret, and the secret of a new session. Raises `Problem`."""
-        token = self.store.token(secret)
+        token = await self.store.ask(self.store.token, secret)
         is_good = token is not None and token.role != "metrics"
         self.guesses.take(token if is_good else address_of(request))
         session = await self._begin_session(token, request) if token and is_good else ""

@@ -37,19 +37,19 @@ async def share(service: Service, request: Request, wanted: NewShare) -> ShareVi
     await service.report(run_id, principal)
     secret = await asyncio.to_thread(service.store.share, run_id, principal, wanted.audience, wanted.days)
     url = f"{service.url or str(request.base_url)}".rstrip("/") + SHARED + secret
-    return share_of(service, run_id, principal).model_copy(update={"url": url})
+    return (await share_of(service, run_id, principal)).model_copy(update={"url": url})
 
 
-def share_of(service: Service, run_id: str, principal: str | None) -> ShareView:
+async def share_of(service: Service, run_id: str, principal: str | None) -> ShareView:
     """Return the link to the report of a run. Raises `Problem` if there is none."""
-    for known in service.store.shares(principal, run_id):
+    for known in await service.store.ask(service.store.shares, principal, run_id):
         return ShareView.model_validate({**asdict(known), "expires": known.expires or None})
     raise Problem(404, "not_shared", "the report of this run is not shared")
 
 
 async def open_shared(service: Service, request: Request) -> tuple[RunView, Report]:
     """Return the run and the report of a link. Raises the same `Problem` for every link that opens nothing."""
-    known = service.store.shared(request.path_params["secret"])
+    known = await service.store.ask(service.store.shared, request.path_params["secret"])
     try:
         if known and (known.audience == "anyone" or not identity_of(request).is_nobody):
             view = await service.view(known.run_id, known.principal)

@@ -95,6 +95,8 @@ async def erase(user: str, client: Client, store: Store, queue: Queue) -> None:
             await asyncio.sleep(0.2)
         if own := await _documents(user, client):
             await client.knowledge.remove(*own, principal=user)  # with their vectors, wherever they are
+        if aside := (await client.knowledge.documents(removed=True, principal=user)).documents:
+            await client.knowledge.remove(*(document.id for document in aside), removed=True, principal=user)
         for folder in (await client.knowledge.folder(principal=user), client.runs_folder(principal=user)):
             if folder.exists():
                 await asyncio.to_thread(shutil.rmtree, folder)

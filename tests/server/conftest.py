@@ -6,15 +6,17 @@ import asyncio
 import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
+from tests.server.queue.cluster import Cluster
 
 import leadline
 from leadline.contracts import Call
@@ -66,6 +68,22 @@ class Gate:
             self.is_open.set()
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database; empty for the files of the folder."""
+    if request.param == "sqlite":
+        return ""
+    running: Cluster = request.getfixturevalue("postgres")
+    return running.database(uuid4().hex)
+
+
+@pytest.fixture
+def stores(url: str, tmp_path: Path) -> Iterator[Callable[..., Store]]:
+    """Open the tables of a server, by default those of the first machine."""
+    with ExitStack() as stack:
+        yield lambda machine="runs": stack.enter_context(closing(Store(tmp_path / machine, url)))
+
+
 @dataclass
 class Served:
     """A running server, its folder, the tokens of its users, and the gate of its searches."""
@@ -100,10 +118,11 @@ def running(
     access: AccessSettings | None = None,
     plugins: Sequence[EntryPoint] = (),
     worker_places: int = 50,
+    database: str = "",
     **settings: Any,
 ) -> Iterator[Served]:
     """Run a server in a thread until the end of the context."""
-    gate, store = Gate(), Store(folder / "runs")
+    gate, store = Gate(), Store(folder / "runs", database)
     known = {token.name for token in store.tokens()}
     tokens = {user: store.add_token(user, user) for user in users if user not in known}
     places = {"plugins.knowledge.folder": str(folder / "knowledge"), "plugins.flat.folder": str(folder / "vectors")}

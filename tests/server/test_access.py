@@ -7,16 +7,20 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import httpx
 import pytest
 from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, order, running
+from tests.server.queue.cluster import Cluster
 
-from leadline.errors import UsageError
+from leadline.errors import LeadlineError, UsageError
 from leadline_server import command
 from leadline_server.limits import Address, Limits, Rate
 from leadline_server.problems import Problem
@@ -100,8 +104,8 @@ def test_a_server_stays_closed_when_its_last_token_is_removed(tmp_path: Path, na
         ]
 
 
-def test_a_login_that_ends_after_its_token_was_removed_is_none(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_login_that_ends_after_its_token_was_removed_is_none(stores: Callable[..., Store]) -> None:
+    store = stores()
     token = store.token(store.add_token("alice", "alice"))
     assert token
     session = store.add_session(token)
@@ -112,26 +116,75 @@ def test_a_login_that_ends_after_its_token_was_removed_is_none(tmp_path: Path) -
     assert [late, store.session(session), store.session(late)] == ["", None, None]
     assert new
     assert store.session(store.add_session(new)) == new
-    store.close()
 
 
-def test_sessions_of_an_earlier_version_end_and_its_tokens_remain(tmp_path: Path) -> None:
+def test_the_tables_of_the_version_before_remain_and_older_ones_are_refused(tmp_path: Path) -> None:
     store = Store(tmp_path)
     secret = store.add_token("alice", "alice")
+    link = store.share("r1", "alice", "team")
     store.close()
-    with sqlite3.connect(tmp_path / FILE) as database:
-        database.executescript(
-            "DROP TABLE sessions; PRAGMA user_version = 1;"
-            "CREATE TABLE sessions (hash BLOB PRIMARY KEY, token TEXT NOT NULL, expires REAL NOT NULL);"
-            "INSERT INTO sessions VALUES (x'00', 'alice', 9e9); UPDATE tokens SET scope = 'runs';"
-        )
-    database.close()
-    store = Store(tmp_path)
-    token = store.token(secret)
-    assert token
-    assert token.role == "user"
-    assert store.session(store.add_session(token)) == token
-    store.close()
+
+    def change(script: str) -> None:
+        with closing(sqlite3.connect(tmp_path / FILE)) as database:
+            database.executescript(script)
+
+    names = ("tokens", "sessions", "shares", "mail")
+    change("".join(f"ALTER TABLE leadline_{name} RENAME TO {name};" for name in names) + "PRAGMA user_version = 6")
+    with closing(Store(tmp_path)) as store:
+        token, share = store.token(secret), store.shared(link)
+        assert token
+        assert share
+        assert (store.session(store.add_session(token)), share.run_id) == (token, "r1")
+    for version, message in ((5, "of an old version"), (8, "of a newer version")):
+        change(f"PRAGMA user_version = {version}")
+        with pytest.raises(LeadlineError, match=message):
+            Store(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_servers_on_two_machines_have_the_same_tokens_sessions_and_links(postgres: Cluster, tmp_path: Path) -> None:
+    url = postgres.database(uuid4().hex)
+    with (
+        running(tmp_path / "a", "alice", database=url) as first,
+        running(tmp_path / "b", "bob", database=url) as second,
+        closing(Store(tmp_path / "a" / "runs", url)) as mine,
+        closing(Store(tmp_path / "b" / "runs", url)) as other,
+    ):
+        browser, there = first.client(), second.client()
+        assert browser.post("/v1/session", json={"token": second.tokens["bob"]}).status_code == 200
+        there.cookies.update(browser.cookies)
+        headers = {"Authorization": f"Bearer {first.tokens['alice']}"}
+        assert [there.get("/v1/session").status_code, second.client(**headers).get("/v1/runs").status_code] == [200] * 2
+        link = mine.share("r1", "alice", "team")
+        assert other.shared(link)
+        assert other.shares("alice") == mine.shares("alice")
+        assert there.delete("/v1/session", headers={"Origin": second.url}).status_code == 200
+        other.remove_token("alice")
+        ended = (browser.get("/v1/session"), first.client(**headers).get("/v1/runs"))
+        assert [reply.status_code for reply in ended] == [401, 401]
+        assert mine.key() == other.key()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_a_database_that_is_away_is_an_error_and_stops_no_probe(postgres: Cluster, tmp_path: Path) -> None:
+    with running(tmp_path, "alice", database=postgres.database(uuid4().hex)) as server:
+        http = server.client("alice")
+        assert http.get("/v1/session").status_code == 200
+        postgres.stop()
+        try:
+            with ThreadPoolExecutor(8) as threads:
+                asked = [threads.submit(http.get, "/v1/session") for _ in range(8)]
+                while not asked[0].done():
+                    began = time.monotonic()
+                    assert server.client().get("/healthz").status_code == 200
+                    assert time.monotonic() - began < 1
+                assert {code_of(reply.result()) for reply in asked} == {(503, "queue_unavailable")}
+            assert time.monotonic() - began < 10
+        finally:
+            postgres.start()
+        assert http.get("/v1/session").status_code == 200
 
 
 def test_logins_with_one_token_are_limited_and_those_of_others_are_not(tmp_path: Path) -> None:

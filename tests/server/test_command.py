@@ -8,16 +8,19 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
 from tests.server.conftest import PATIENCE
+from tests.server.queue.cluster import Cluster
 
 from leadline.cli import main
 from leadline_server.queue import open_queue
+from leadline_server.queue.database import secret_of
 from leadline_server.store import Store
 
 # An installed plugin: a search that waits until the file `go` exists. The workers are processes of their own.
@@ -71,7 +74,10 @@ def test_a_second_server_cannot_use_the_same_folder() -> None:
         assert (second.returncode, "another server uses the folder" in second.stderr) == (64, True)
 
 
-def test_tokens_are_added_listed_and_removed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tokens_are_added_listed_and_removed(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LEADLINE_RUNS__DATABASE", url)
     assert main(["serve", "token", "add", "alice"]) == 0
     token = capsys.readouterr().out.strip()
     assert len(token) > 43
@@ -109,8 +115,8 @@ def test_usage_shows_sums_and_tokens_with_expiry_and_last_use(capsys: pytest.Cap
     store.close()
 
 
-def test_a_token_expires_and_its_use_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(Path("runs"))
+def test_a_token_expires_and_its_use_is_noted(monkeypatch: pytest.MonkeyPatch, stores: Callable[..., Store]) -> None:
+    store = stores()
     secret = store.add_token("alice", "alice", days=2)
     token = store.token(secret)
     assert token
@@ -122,19 +128,20 @@ def test_a_token_expires_and_its_use_is_noted(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("leadline_server.store.time.time", lambda: now)
     assert (store.token(secret), store.session(session)) == (None, None)
     assert store.has_tokens()  # the server stays closed
-    store.close()
 
 
-def test_tokens_of_an_older_version_are_kept() -> None:
-    store = Store(Path("runs"))
-    secret = store.add_token("alice", "alice")
-    for column in ("expires", "used"):
-        store._writer.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
-    store._writer.execute("PRAGMA user_version = 2")
-    store.close()
-    store = Store(Path("runs"))
-    assert store.token(secret)
-    store.close()
+@pytest.mark.slow
+def test_the_secret_of_the_first_machine_replaces_those_of_others(
+    postgres: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, files = postgres.database(uuid4().hex), [Path(name, "leadline", "settings.key").absolute() for name in "abc"]
+    first, _ = (secret_of(file) for file in files[:2])
+    assert first != files[1].read_bytes()
+    for file in files:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(file.parents[1]))
+        assert main(["usage", "--database", url, "--folder", file.parents[1].name]) == 0
+    assert {file.read_bytes() for file in files} == {first}
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
 
 
 def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:

@@ -7,7 +7,7 @@ import logging
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,18 @@ def test_the_audit_log_has_who_logged_in_deleted_and_changed(team: Served) -> No
     assert (records[-1]["run_id"], records[-1]["address"]) == (run, "127.0.0.1")
     assert all(len(record["request_id"]) == 16 for record in records[-4:])
     assert team.tokens["alice"] not in path.read_text()
+
+
+def test_lines_about_a_user_are_found_and_erased_whoever_wrote_them(stores: Callable[..., Store]) -> None:
+    store, other = stores(), stores("other")
+    store.add_token("phone", "alice")
+    store.audit.write("logged in", "alice", by="proxy")
+    other.audit.write("logged in", "bob", by="proxy")
+    lines = [json.loads(line) for line in store.audit.records("alice")]
+    assert [(line["action"], line["user"]) for line in lines] == [("token added", None), ("logged in", "alice")]
+    store.audit.erase("alice")
+    assert store.audit.records("alice") == []
+    assert len(other.audit.records("bob")) == 1
 
 
 def test_an_audit_log_that_cannot_be_written_stops_nothing(lines: Lines, tmp_path: Path) -> None:

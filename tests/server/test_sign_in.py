@@ -9,7 +9,7 @@ import socket
 import subprocess
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -365,8 +365,8 @@ def test_a_header_from_anybody_else_is_refused(tmp_path: Path, path: str) -> Non
 # --- sessions --------------------------------------------------------------------------------------------------------
 
 
-def test_sessions_end_after_a_while_and_when_nobody_uses_them(tmp_path: Path) -> None:
-    store, now = Store(tmp_path), [1_000_000.0]
+def test_sessions_end_after_a_while_and_when_nobody_uses_them(stores: Callable[..., Store]) -> None:
+    store, now = stores(), [1_000_000.0]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("leadline_server.store.time.time", lambda: now[0])
         store.session_seconds, store.idle_seconds = 7_200, 1_800
@@ -379,4 +379,3 @@ def test_sessions_end_after_a_while_and_when_nobody_uses_them(tmp_path: Path) ->
         assert store.session(idle) is None
         now[0] += 1_300
         assert store.session(used) is None
-    store.close()

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from leadline._settings.layers import Found, Layer, Shipped, leaves, strongest
+from leadline._settings.layers import RENAMED, Found, Layer, Shipped, leaves, strongest
 from leadline._settings.sources import Sources
 from leadline.display import choose_from
 from leadline.errors import ConfigError
@@ -139,10 +139,13 @@ def runs_settings(
     sources = Sources(Path.cwd(), os.environ, file)
     defaults = read_defaults(entry_points(group=DEFAULTS)).settings
     layer = strongest([*sources.layers(arguments or {}, sets, None), *defaults])
+    if layer.value(old := ("runs", "queue")) is not None:
+        raise ConfigError(f"runs.queue: {RENAMED[old]} ({layer.origin(old)})")
     values: dict[str, str | Path] = {}
-    for name, what in (("folder", "the path of a folder"), ("queue", "a text")):
+    for name in ("folder", "database", "files", "dispatcher", "live"):
         value, origin = layer.value(("runs", name)), layer.origin(("runs", name))
         if not isinstance(value, str | Path | None):
+            what = "the path of a folder" if name == "folder" else "a text"
             raise ConfigError(f"runs.{name}: must be {what} ({origin})")
         values |= {name: value} if value else {}
     runs = Runs.model_validate(values)

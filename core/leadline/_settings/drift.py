@@ -30,7 +30,7 @@ from leadline.files import private_folder
 # A run stores the text of its templates, where the sources have a path; `runs` is about the folder, not about the run.
 _NOT_COMPARED = (("prompts",), ("runs",))
 # The file of the key of tags, and its bytes.
-_KEY_FILE, _BYTES = "settings.key", 32
+KEY_FILE, _BYTES = "settings.key", 32
 
 
 def find_drift(settings: BaseModel, stored: Mapping[str, Any], above: Layer, today: Layer) -> dict[KeyPath, Leaf]:
@@ -129,7 +129,7 @@ def compare(stored: Mapping[str, str], current: Mapping[str, str], is_set: Calla
 
 def _key(folder: Path) -> bytes:
     """Return the key of this machine; a new one if there is none, or if the folder cannot be written."""
-    path = folder / _KEY_FILE
+    path = folder / KEY_FILE
     for _ in range(2):
         with suppress(OSError):
             key = path.read_bytes()
@@ -137,7 +137,7 @@ def _key(folder: Path) -> bytes:
                 return key
             path.unlink()
         new = secrets.token_bytes(_BYTES)
-        temporary = path.with_name(f".{_KEY_FILE}.{secrets.token_hex(4)}")
+        temporary = path.with_name(f".{KEY_FILE}.{secrets.token_hex(4)}")
         with suppress(OSError):
             private_folder(folder)
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -12,6 +12,11 @@ from leadline.errors import ConfigError
 from leadline.settings import Settings
 
 PREFIX = "LEADLINE_"
+# Settings of earlier versions, with the message for each.
+RENAMED = {
+    ("runs", "queue"): "the setting is runs.database now, with postgresql://USER@HOST/DATABASE; "
+    "without it the queue is a file in the folder of runs"
+}
 # Names the settings file.
 FILE_VARIABLE = "LEADLINE_SETTINGS"
 # Names the environment, one of the tables `environments` of the settings files.

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from leadline._settings.layers import PREFIX, Layer, Stored, Unresolved, validated
+from leadline._settings.layers import PREFIX, RENAMED, Layer, Stored, Unresolved, validated
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, annotation_at, fields_of, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
@@ -166,6 +166,8 @@ def _layout_problem(detail: ErrorDetails, path: KeyPath) -> str:
 
 def _unknown_key(path: KeyPath, table: type[BaseModel] | None, plugins: Collection[str]) -> str:
     keys = table.model_fields if table else ()
+    if path in RENAMED:
+        return RENAMED[path]
     if table and table.__name__ == PluginSettings.__name__:  # or a second instance's, which inherits its name
         return f"unknown setting: {NO_MODEL}"
     if len(path) > 1 or not plugins:  # the tables of plugins are beside those of the core

@@ -197,8 +197,9 @@ class Review:
     def _beside_code(self) -> Iterator[Use]:
         """Yield the values that need consent in the sections of plugins that are files."""
         files = [use for use in code_of(self.origins) if use.path[0] == "plugins"]
-        folders = [Path(use.value) for use in code_of(self.origins) if use not in files]
+        named = [Path(use.value) for use in code_of(self.origins) if use not in files]
         sections = {use.path[:2] for use in files}
+        folders = filter(os.path.isdir, named)  # `Path.glob` raises for a name that is too long
         sections |= {("plugins", file.stem) for folder in folders for file in folder.glob("*.py")}
         for path, leaf in self.origins.leaves.items():
             if path[:2] in sections and (what := _kind(leaf.value, self.sources.cwd)):

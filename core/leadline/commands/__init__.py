@@ -148,15 +148,16 @@ def client_of(
 
 def folder_of(args: Namespace) -> Path:
     """Return the folder of the runs for the options of a command, without loading a plugin."""
-    return _runs_of(args).folder
+    return runs_of(args).folder
 
 
-def queue_url(args: Namespace) -> str:
-    """Return the queue of runs that the settings choose, which may have a password; empty for that of their folder."""
-    return _runs_of(args).queue.get_secret_value()
+def database_url(args: Namespace) -> str:
+    """Return the database of runs that the settings choose, which may have a password; empty for their folder."""
+    return runs_of(args).database.get_secret_value()
 
 
-def _runs_of(args: Namespace) -> Runs:
+def runs_of(args: Namespace) -> Runs:
+    """Return the settings of runs for the options of a command, without loading a plugin."""
     from leadline._settings.defaults import runs_settings
 
     folder = getattr(args, "folder", None)

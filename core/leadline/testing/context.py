@@ -159,7 +159,8 @@ class FakeRun:
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the JSON value that `make` returned at first."""
         if name not in self._stored:
-            self._stored[name] = json.dumps(make())
+            value = make()
+            self._stored[name] = json.dumps(await value if inspect.isawaitable(value) else value)
         return json.loads(self._stored[name])
 
     async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:

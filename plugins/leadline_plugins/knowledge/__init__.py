@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from leadline.contracts import Context, Fetcher, KnowledgeBase
 from leadline.plugin import PluginSettings, fetcher, search_provider
@@ -19,7 +19,13 @@ __all__ = ["KnowledgeSettings"]
 class KnowledgeSettings(PluginSettings):
     """Where the documents are kept, and which files of a folder are added. Patterns are those of the shell."""
 
+    authority = {"database": "a database, whose documents are found"}
+
     folder: Path = Field(Path("leadline-knowledge"), description="the folder of the documents and their index")
+    database: SecretStr = Field(
+        SecretStr(""),
+        description="the documents of several machines: postgresql://USER@HOST/DATABASE; the folder has a copy then",
+    )
     include: list[str] = Field(["*"], description="files of a folder to add, if a parser accepts their type")
     exclude: list[str] = Field(
         [".*", "~*", "*~", "node_modules", "__pycache__", "*.lock"], description="files and folders to skip"

@@ -9,7 +9,7 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from leadline.contracts import Call, Context
-from leadline.errors import Unsupported
+from leadline.errors import Denied, Unsupported
 from leadline.records import (
     AddedDocuments,
     Blob,
@@ -86,21 +86,38 @@ _NONE_CHOSEN = "the chosen documents are not there (any more): `leadline knowled
 _NEAR = 20 * DEPTH
 
 
+_INSTALL = "leadline plugins install 'leadline[fleet]'"
+
+
 class Shelves:
     """The collections in one folder."""
 
     def __init__(self, settings: KnowledgeSettings) -> None:
         self._folder = settings.folder.expanduser().absolute()
+        self._database = settings.database.get_secret_value()
         self._shelves: dict[str, Shelf] = {}
 
     def own(self, principal: Principal | None) -> Shelf:
         """Return the collection that belongs to a principal; without one, the shared one."""
         owner = owner_of(principal)
-        return self._shelves.setdefault(owner, Shelf(self._folder, owner))
+        if owner not in self._shelves:
+            self._shelves[owner] = self._shelf(owner)
+        return self._shelves[owner]
+
+    def _shelf(self, owner: str) -> Shelf:
+        if not self._database:
+            return Shelf(self._folder, owner)
+        try:
+            from leadline_plugins.knowledge.replica import Replica, database_of
+        except ImportError:
+            raise Denied(f"plugins.knowledge.database needs psycopg: {_INSTALL}") from None
+        return Replica(self._folder / "replica", owner, database_of(self._database))
 
     def visible(self, principal: Principal | None) -> list[Shelf]:
         """Return the collections that a principal sees and that have documents, the shared one last."""
         shelves = [self.own(principal), *([self.own(None)] if principal else [])]
+        for shelf in shelves:
+            shelf.pull()
         return [shelf for shelf in shelves if shelf.count()]
 
 
@@ -241,6 +258,7 @@ class Knowledge:
         embedder, store = run.settings.knowledge.embedder, run.settings.knowledge.store
         asked, probe = (await run.embed([query, PROBE], embedder)).vectors
         for shelf in shelves:
+            shelf.check_store(run.settings)
             await self._context.in_thread(shelf.check_vectors, embedder, store, probe)
         names = [await self._context.in_thread(shelf.vectors) for shelf in shelves]
         chosen = await self._context.in_thread(_chosen, shelves, run.settings.knowledge.documents)
@@ -374,6 +392,7 @@ class KnowledgeFetcher:
         if not shared and principal is None:
             raise Unsupported(f"{url} belongs to a user, and this run has none")
         shelf = self._shelves.own(None if shared else principal)
+        shelf.pull()
         document, state = shelf.document(name), shelf.states().get(name)
         if document is None or state is None:
             raise Unsupported(f"{url}: there is no such document (any more)")

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from pydantic_core import from_json
@@ -21,8 +23,10 @@ from leadline.encoding import json_bytes
 from leadline.errors import Denied, Unsupported
 from leadline.files import private_file, read_limited
 from leadline.records import Document, Hit, Notice, Principal, Source, StoredDocument, UnreadFile
+from leadline.settings import Settings
 from leadline_plugins.documents.store import DocumentStore
 from leadline_plugins.passages.ranking import cosine
+from leadline_plugins.search.local.index import locked
 from leadline_plugins.vectors import safe_name
 
 SCHEME = "knowledge"
@@ -31,9 +35,9 @@ PROBE = "The tide tables of a harbour list the depth of its water by the hour."
 # Cosine from which two vectors of the same text are those of one model; services round their numbers differently.
 _SAME = 0.98
 # Bytes of a stored file, and of a document: the folder may be anybody's.
-_LARGEST = 2**28
+LARGEST = 2**28
 # The folder of removed documents, and how long they stay there.
-_REMOVED, _DAY = "removed", timedelta(days=1)
+REMOVED, _DAY = "removed", timedelta(days=1)
 # Bytes of a packed or unpacked source that have its hit.
 _BEGINNING = 65_536
 
@@ -50,6 +54,16 @@ class Shelf(DocumentStore):
     def shared(self) -> bool:
         """True if every principal finds its documents."""
         return not self.owner
+
+    def pull(self) -> None:
+        """Bring what this machine has of a collection in a database up to date."""
+
+    def check_store(self, settings: Settings) -> None:
+        """Raise `Denied` if others who share the collection would not have its vectors."""
+
+    def lock(self, in_thread: Callable[..., Awaitable[Any]]) -> AbstractAsyncContextManager[None]:
+        """Hold the lock of writers over all processes; `in_thread` runs blocking code to its end."""
+        return locked(self.folder / "lock")
 
     def vectors(self) -> str:
         """Return the name of its collection in the vector store."""
@@ -83,7 +97,7 @@ class Shelf(DocumentStore):
             return {key: _beginning(packed) for key, packed in self.sources(dict.fromkeys(keys), _BEGINNING).items()}
         packed = self.sources(dict.fromkeys(keys))
         return {
-            key: Source.model_validate_json(zlib.decompressobj().decompress(source, _LARGEST))
+            key: Source.model_validate_json(zlib.decompressobj().decompress(source, LARGEST))
             for key, source in packed.items()
         }
 
@@ -94,19 +108,13 @@ class Shelf(DocumentStore):
         host = "own" if self.owner else "shared"
         return f"{SCHEME}://{host}/{document_id}/{quote(Path(name).name, safe='')}"
 
-    def _file(self, digest: str) -> Path:
-        if len(digest) != len(file_digest(b"")) or not digest.isalnum():  # the table may be anybody's
-            raise OSError("it is no digest of a file")
-        return self.folder / "files" / digest[:2] / digest
-
     def keep_file(self, digest: str, data: bytes) -> None:
         """Store the bytes of a file, whole or not at all."""
-        if not (path := self._file(digest)).is_file():
-            _write(path, data)
+        self._keep(_file(digest), data)
 
     def read_file(self, digest: str) -> bytes:
         """Return the bytes of a stored file. Raises `OSError`, also for what is no stored file, as behind a link."""
-        data = read_limited(self._file(digest), _LARGEST)
+        data = self._kept(_file(digest))
         if file_digest(data) != digest:
             raise OSError("the stored file is damaged")
         return data
@@ -114,8 +122,7 @@ class Shelf(DocumentStore):
     def drop_files(self, digests: Sequence[str]) -> None:
         """Delete files that no document has any more."""
         used = {state.digest for state in self.states().values()}
-        for digest in {*filter(None, digests)} - used:
-            self._file(digest).unlink(missing_ok=True)
+        self._discard(_file(digest) for digest in {*filter(None, digests)} - used)
 
     # --- removed documents, which can be restored -------------------------------------------------------------------
 
@@ -123,17 +130,14 @@ class Shelf(DocumentStore):
         """Keep a document and the bytes of its file for a day; it is not found meanwhile."""
         about = json_bytes(document.model_copy(update={"removed": datetime.now(UTC)}))
         for name, content in ((document.id, data), (f"{document.id}.json", about)):
-            _write(self.folder / _REMOVED / name, content)
+            self._keep(f"{REMOVED}/{name}", content)
 
     def removed(self) -> list[StoredDocument]:
         """Return the documents that can be restored, the last removed first; older ones are deleted."""
         known = []
-        for path in (self.folder / _REMOVED).glob("*.json"):
-            try:
-                document = StoredDocument.model_validate_json(read_limited(path, _LARGEST))
-            except FileNotFoundError:  # restored or deleted just now
-                continue
-            if document.id != path.stem:  # the folder may be anybody's
+        for name, about in self._aside():
+            document = StoredDocument.model_validate_json(about)
+            if name != f"{document.id}.json":  # the folder may be anybody's
                 continue
             if document.removed and datetime.now(UTC) - document.removed < _DAY:
                 known.append(document)
@@ -143,13 +147,29 @@ class Shelf(DocumentStore):
 
     def removed_file(self, document_id: str) -> bytes:
         """Return the bytes of the file of a removed document."""
-        return read_limited(self.folder / _REMOVED / document_id, _LARGEST)
+        return self._kept(f"{REMOVED}/{document_id}")
 
     def forget(self, ids: Iterable[str]) -> None:
         """Delete removed documents for good."""
-        for name in ids:
-            for path in (self.folder / _REMOVED / name, self.folder / _REMOVED / f"{name}.json"):
-                path.unlink(missing_ok=True)
+        self._discard(f"{REMOVED}/{name}{ending}" for name in ids for ending in ("", ".json"))
+
+    # --- where files are: in the folder ------------------------------------------------------------------------------
+
+    def _keep(self, name: str, data: bytes) -> None:
+        _write(self.folder / name, data)
+
+    def _kept(self, name: str) -> bytes:
+        return read_limited(self.folder / name, LARGEST)
+
+    def _discard(self, names: Iterable[str]) -> None:
+        for name in names:
+            (self.folder / name).unlink(missing_ok=True)
+
+    def _aside(self) -> Iterator[tuple[str, bytes]]:
+        """Yield what is known of each removed document, with the name of its file."""
+        for path in (self.folder / REMOVED).glob("*.json"):
+            with suppress(FileNotFoundError):  # restored or deleted just now
+                yield path.name, read_limited(path, LARGEST)
 
     # --- the vectors -------------------------------------------------------------------------------------------------
 
@@ -192,6 +212,13 @@ def _beginning(packed: bytes) -> Source:
     known = from_json(text, allow_partial=True)
     hit = Hit.model_validate(known["hit"])
     return Source(id=known["id"], hit=hit, document=Document(text="", title=hit.title), engine=hit.engine)
+
+
+def _file(digest: str) -> str:
+    """Return the name of a stored file."""
+    if len(digest) != len(file_digest(b"")) or not digest.isalnum():  # the table may be anybody's
+        raise OSError("it is no digest of a file")
+    return f"files/{digest[:2]}/{digest}"
 
 
 def file_digest(data: bytes) -> str:

@@ -17,7 +17,6 @@ from leadline.records import DocumentVectors, VectorBatch, VectorRemoval
 from leadline_plugins.documents.store import Entry
 from leadline_plugins.documents.text_index import full_text
 from leadline_plugins.knowledge.shelf import PROBE, Shelf
-from leadline_plugins.search.local.index import locked
 from leadline_plugins.search.local.update import finish_in_thread
 
 P = ParamSpec("P")
@@ -45,7 +44,8 @@ class ShelfWriter:
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
         """Hold the lock of the collection over all processes, and remove what an earlier writer left."""
-        async with locked(self.shelf.folder / "lock"):
+        self.shelf.check_store(self._run.settings)
+        async with self.shelf.lock(self.in_thread):
             await self._sweep()
             yield
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from pydantic import Field
@@ -114,7 +115,7 @@ class RouteStage:
     async def run(self, findings: Findings, run: StageRun, /) -> None:
         question, known = findings[QUESTION], run.settings.pipelines
         await refuse_small_talk(question.text, run)
-        documents = await run.fact("the run finds stored documents", lambda: _has_documents(run))
+        documents = await run.fact("the run finds stored documents", lambda: asyncio.to_thread(_has_documents, run))
         names = [name for name in self._settings.pipelines if name in known and (name != FIRST or documents)]
         route = by_rules(question.text, names)
         is_partial = route is not None and may_ask_more(question.text, route)

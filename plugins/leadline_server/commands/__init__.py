@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
 
-from leadline.commands import count, folder_of, queue_url, run_environment
+from leadline.commands import count, database_url, folder_of, run_environment
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
+    from leadline_server.store import Store
 
 
-def queue_option(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--queue", metavar="URL", help="queue of runs: postgresql://… or sqlite:///PATH (default: runs.queue)"
-    )
+def database_option(parser: ArgumentParser, **options: Any) -> None:
+    """Add a short form of `--set runs.database=URL`."""
+    about = "database of several machines: postgresql://… (default: runs.database)"
+    options = {"dest": "set", "action": "append", "default": [], "type": "runs.database={}".format, **options}
+    parser.add_argument("--database", metavar="URL", help=about, **options)
 
 
 def worker_options(parser: ArgumentParser) -> None:
@@ -31,7 +35,7 @@ def worker_options(parser: ArgumentParser) -> None:
         metavar="N",
         help="runs of a user at once (default: all places; a fair share while others wait)",
     )
-    queue_option(parser)
+    database_option(parser)
     parser.add_argument("--log", choices=("text", "json"), default="text", help="form of the log (default: text)")
     run_environment(parser)
 
@@ -41,18 +45,41 @@ def queue_of(args: Namespace) -> Iterator[Queue]:
     """Open the queue that the options of a command choose."""
     from leadline_server.queue import open_queue
 
-    url = args.queue or queue_url(args)
-    queue = open_queue(url, folder_of(args).absolute())
-    try:
+    url = database_url(args)
+    with closing(open_queue(url, folder_of(args).absolute())) as queue:
+        if url:
+            from leadline.api import secret_file
+
+            queue.share_secret(secret_file())
         yield queue
-    finally:
-        queue.close()
+
+
+@contextmanager
+def store_of(args: Namespace) -> Iterator[Store]:
+    """Open the store of tokens."""
+    from leadline_server.store import Store
+
+    with closing(Store(folder_of(args).absolute(), database_url(args))) as store:
+        yield store
+
+
+def use_own_folder(args: Namespace) -> None:
+    """Give this worker process a folder of runs of its own, if a database keeps the runs; those of dead ones go."""
+    if not database_url(args):
+        return
+    from leadline_server import processes
+
+    workers = folder_of(args).absolute() / ".workers"
+    for folder in workers.glob("*.*.*"):
+        if processes.is_local(folder.name) and not processes.is_running(folder.name):
+            shutil.rmtree(folder, ignore_errors=True)
+    args.folder = str(workers / processes.name_of(os.getpid()))
 
 
 def worker_command(args: Namespace) -> Sequence[str]:
     """Return the command of one worker process with the same options."""
     command = [sys.executable, "-m", "leadline", "worker", "--supervised", f"--runs={args.runs}"]
     command += [f"--runs-per-user={args.runs_per_user}"] if args.runs_per_user else []
-    single = ("queue", "log", "pipeline", "folder", "settings")
+    single = ("log", "pipeline", "folder", "settings")
     command += [f"--{name}={value}" for name in single if (value := getattr(args, name))]
     return command + [f"--{name}={value}" for name in ("docs", "set") for value in getattr(args, name)]

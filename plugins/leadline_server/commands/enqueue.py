@@ -15,13 +15,13 @@ from leadline.commands import (
 from leadline.commands.foreground import question_of
 from leadline.commands.output import say, write, write_json
 from leadline.errors import UsageError
-from leadline_server.commands import queue_of, queue_option
+from leadline_server.commands import database_option, queue_of
 
 
 def arguments(parser: ArgumentParser) -> None:
     question_argument(parser)
     run_environment(parser)
-    queue_option(parser)
+    database_option(parser)
     parser.add_argument(
         "--tag", action="append", default=[], metavar="KEY=VALUE", help="label stored with the run (repeatable)"
     )
@@ -36,8 +36,8 @@ def run(args: Namespace) -> int:
     question = question_of(args.question)
     if question is None:
         raise UsageError('no question given: leadline enqueue "How does …?"')
-    order = client_of(args).order(question, tags=pairs(args.tag, "--tag"))
     with queue_of(args) as queue:
+        order = client_of(args).order(question, tags=pairs(args.tag, "--tag"))
         queue.put(order, None, priority=args.priority)
         workers = len(queue.workers())
     folder = folder_of(args) / order.run_id

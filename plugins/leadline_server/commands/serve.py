@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,17 +19,17 @@ from leadline.commands import (
     agrees,
     client_of,
     count,
+    database_url,
     folder_of,
     folder_option,
     interactive,
     json_option,
     port,
-    queue_url,
     run_coroutine,
 )
 from leadline.commands.output import say, table, write, write_json
 from leadline.errors import UsageError
-from leadline_server.commands import queue_of, worker_command, worker_options
+from leadline_server.commands import database_option, queue_of, store_of, worker_command, worker_options
 
 if TYPE_CHECKING:
     from leadline_server.store import Store, Token
@@ -113,6 +113,8 @@ def arguments(parser: ArgumentParser) -> None:
     away.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     for command in (add, shown, remove, save, back, out, away):
         folder_option(command, default=SUPPRESS)  # unless it is given here, that of `serve` counts
+    for command in (add, shown, remove, out, away):
+        database_option(command, default=SUPPRESS)
 
 
 def _not_negative(kind: Callable[[str], float]) -> Callable[[str], float]:
@@ -221,7 +223,7 @@ def save_backup(args: Namespace) -> int:
 
     others = args.others or [path for name in _BESIDE if (path := Path(name)).exists()]
     say(f"Wrote {back_up(folder_of(args).absolute(), others, args.file)} files to {args.file}.")
-    if queue_url(args).startswith("postgres"):
+    if database_url(args).startswith("postgres"):
         say("The queue in Postgres is not among them: see pg_dump. Without it, runs in flight must be resumed by hand.")
     return 0
 
@@ -267,9 +269,7 @@ def erase_user(args: Namespace) -> int:
 def _store(args: Namespace) -> Iterator[Store]:
     """Open the store of tokens."""
     _require()
-    from leadline_server.store import Store
-
-    with closing(Store(folder_of(args).absolute())) as store:
+    with store_of(args) as store:
         yield store
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
-from leadline.commands import count, folder_of, folder_option, json_option, settings_options
+from leadline.commands import count, folder_option, json_option, settings_options
 from leadline.commands.output import say, table, write, write_json
-from leadline_server.commands import queue_of, queue_option
+from leadline_server.commands import database_option, queue_of, store_of
 from leadline_server.commands.serve import TOKEN_HEAD, token_row
 
 SUMS = {"user": "principal", "model": "model", "day": "day"}
@@ -16,7 +15,7 @@ SUMS = {"user": "principal", "model": "model", "day": "day"}
 
 def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--days", type=count, default=30, metavar="N", help="days of UTC to sum up (default: 30)")
-    queue_option(parser)
+    database_option(parser)
     folder_option(parser)
     settings_options(parser)
     json_option(parser)
@@ -25,10 +24,9 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print the sums by user, model and day, and the tokens."""
     from leadline_server.queue.records import sums
-    from leadline_server.store import Store
 
     since = f"{datetime.now(UTC) - timedelta(days=args.days - 1):%Y-%m-%d}"
-    with queue_of(args) as queue, closing(Store(folder_of(args).absolute())) as store:
+    with queue_of(args) as queue, store_of(args) as store:
         spent, tokens = queue.spent(since), store.tokens()
     by = {name: sums(spent, field) for name, field in SUMS.items()}
     if args.json:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from leadline.commands import client_of, run_coroutine
 from leadline.commands.output import plural, say
-from leadline_server.commands import queue_of, worker_command, worker_options
+from leadline_server.commands import queue_of, use_own_folder, worker_command, worker_options
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
@@ -60,6 +60,7 @@ def _work(args: Namespace, queue: Queue) -> int:
     from leadline_server.worker import Worker
 
     use_one_heap()
+    use_own_folder(args)
 
     async def work() -> None:
         name = name_of(os.getpid())

@@ -260,7 +260,7 @@ class RunPages:
                 made = await share(self._service, request, wanted)
         known = made
         with suppress(Problem):
-            known = known or share_of(self._service, run_id, principal)
+            known = known or await share_of(self._service, run_id, principal)
         host = urlsplit(self._service.url or str(request.base_url)).hostname or ""
         is_local = host == "localhost" or host.startswith("127.") or host == "::1"
         return await self._page(request, "share.html", view, None, made=made, known=known, is_local=is_local)

@@ -171,7 +171,8 @@ class SitePages:
             languages=_LANGUAGES,
             models=self._service.models(identity_of(request)),
             webhooks=self._service.notifications.webhooks,
-            mail_address=self._service.notifications.mail and self._service.store.address(principal),
+            mail_address=self._service.notifications.mail
+            and await self._service.store.ask(self._service.store.address, principal),
             can_ask=identity_of(request).role != "reader",
             earlier=earlier,
             sources=sources,

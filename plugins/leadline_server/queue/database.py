@@ -1,15 +1,21 @@
-"""What the queue needs of a database: transactions, one after another, and a word when one was committed.
+"""What the server needs of a database: transactions, one after another, and a word when one was committed.
 
 Statements have `?` for values and use what SQLite and Postgres have in common.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+from leadline.files import private_file
 
 T = TypeVar("T")
 VERSION = 1
+# The bytes of a secret.
+_BYTES = 32
 TABLES = (
     """CREATE TABLE IF NOT EXISTS leadline_orders (
         run_id TEXT PRIMARY KEY, principal TEXT NOT NULL, content TEXT, request_key TEXT, digest TEXT NOT NULL,
@@ -73,3 +79,25 @@ class Database(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def secret_of(path: Path, database: Database | None = None) -> bytes:
+    """Return the random bytes of a file, which is made if there is none.
+
+    With a database, all machines get the bytes of the first that asks, by the name of the file.
+    """
+    kept = private_file(path).read_bytes()
+    value = kept if len(kept) == _BYTES else secrets.token_bytes(_BYTES)
+    if database:
+        value = database.write(lambda cursor: _first_secret(cursor, path.name, value), lasting=True, silent=True)
+    if value != kept:
+        new = private_file(path.with_name(f".{path.name}.{secrets.token_hex(4)}"))
+        new.write_bytes(value)
+        new.replace(path)
+    return value
+
+
+def _first_secret(cursor: Cursor, name: str, value: bytes) -> bytes:
+    cursor("CREATE TABLE IF NOT EXISTS leadline_secrets (name TEXT PRIMARY KEY, value BYTEA NOT NULL)")
+    cursor("INSERT INTO leadline_secrets VALUES (?, ?) ON CONFLICT (name) DO NOTHING", name, value)
+    return bytes(cursor.rows("SELECT value FROM leadline_secrets WHERE name = ?", name)[0][0])

@@ -22,8 +22,8 @@ class QueueUnavailable(LeadlineError):
 def unavailable(url: object, reason: object) -> QueueUnavailable:
     """Return the error of a queue at a place, with what to do."""
     return QueueUnavailable(
-        f"the queue {url} does not work: {str(reason).rstrip('.')}; repair or start its database and try again, "
-        "or name another queue with the setting runs.queue or --queue"
+        f"the database {url} does not work: {str(reason).rstrip('.')}; repair or start it and try again, "
+        "or name another one with the setting runs.database or --database"
     )
 
 

@@ -9,7 +9,6 @@ millisecond, and the runs take minutes.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -20,7 +19,7 @@ from typing import Any, TypeVar
 from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
-from leadline_server.queue.database import TABLES, VERSION, Cursor, Database
+from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, secret_of
 from leadline_server.queue.records import Claim, Full, Notification, QueuedRun, Quota, Replaced, Spent, Taken, Worker
 
 T = TypeVar("T")
@@ -123,6 +122,10 @@ class Queue:
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
         self._database, self._clock = database, clock or database.now
+
+    def share_secret(self, path: Path) -> None:
+        """Write the secret that all machines share into a file; the first one brings its own."""
+        secret_of(path, self._database)
 
     # --- orders ------------------------------------------------------------------------------------------------------
 
@@ -495,46 +498,40 @@ FILE = ".queue.sqlite"
 
 
 def open_queue(url: str, folder: Path) -> Queue:
-    """Return the queue at a URL, `postgresql://…` or `sqlite:///PATH`; without one, that of the folder of runs.
+    """Return the queue in a database, `postgresql://…`; without one, that of the folder of runs.
 
-    Raises `UsageError` for another URL, a queue of another folder or of a newer version, and `QueueUnavailable`.
+    Raises `UsageError` for another URL and for a queue of a newer version, and `QueueUnavailable`.
     """
-    database = _database(url, folder)
+    database = open_database(url, folder / FILE)
     try:
-        # The file moves with its folder; a database must not give the runs of one folder to workers of another.
-        database.write(lambda cursor: _prepare(cursor, os.fspath(folder.absolute()) if url else ""), lasting=True)
+        database.write(_prepare, lasting=True)
     except BaseException:
         database.close()
         raise
     return Queue(database)
 
 
-def _database(url: str, folder: Path) -> Database:
-    scheme, _, rest = url.partition("://")
-    if not url or scheme == "sqlite":
+def open_database(url: str, path: Path) -> Database:
+    """Return the database at a URL, `postgresql://…`; without one, the file. Raises `UsageError` for another URL."""
+    if not url:
         from leadline_server.queue.sqlite import SqliteDatabase
 
-        if url and not rest.strip("/"):
-            raise UsageError("--queue: sqlite:///PATH needs the path of a file, such as sqlite:////srv/queue.sqlite")
-        return SqliteDatabase(Path(rest.removeprefix("/")) if url else folder / FILE)
-    if scheme not in ("postgresql", "postgres"):
-        raise UsageError(f"--queue {scheme}://…: not a queue; write postgresql://USER@HOST/DATABASE or sqlite:///PATH")
+        return SqliteDatabase(path)
+    scheme, separator, _ = url.partition("://")
+    if not separator or scheme not in ("postgresql", "postgres"):
+        raise UsageError(f"--database {scheme}://…: not a database; write postgresql://USER@HOST/DATABASE")
     if find_spec("psycopg") is None:
-        raise UsageError("a queue in Postgres needs psycopg: leadline plugins install 'leadline[queue]'")
+        raise UsageError("a database of runs needs psycopg: leadline plugins install 'leadline[fleet]'")
     from leadline_server.queue.postgres import PostgresDatabase
 
     return PostgresDatabase(url)
 
 
-def _prepare(cursor: Cursor, folder: str) -> None:
+def _prepare(cursor: Cursor) -> None:
     for statement in TABLES:
         cursor(statement)
-    known = cursor.rows("SELECT version, folder FROM leadline_queue")
+    known = cursor.rows("SELECT version FROM leadline_queue")
     if not known:
-        cursor("INSERT INTO leadline_queue (version, folder, changes) VALUES (?, ?, 0)", VERSION, folder)
-        return
-    version, of = known[0]
-    if version > VERSION:
-        raise UsageError("the queue is of a newer version of Leadline: update it, or name another one with --queue")
-    if of != folder:
-        raise UsageError(f"this queue belongs to the folder of runs {of}, not {folder}: see --folder and --queue")
+        cursor("INSERT INTO leadline_queue (version, folder, changes) VALUES (?, '', 0)", VERSION)
+    elif known[0][0] > VERSION:
+        raise UsageError("the queue is of a newer version of Leadline: update it, or name another --database")

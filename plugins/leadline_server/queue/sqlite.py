@@ -1,4 +1,4 @@
-"""The queue's database in a SQLite file."""
+"""A database in a SQLite file."""
 
 from __future__ import annotations
 
@@ -115,5 +115,5 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute("PRAGMA secure_delete = ON")  # orders of an erased user
+    connection.execute("PRAGMA secure_delete = ON")  # what an erased user leaves
     return connection

@@ -199,10 +199,10 @@ def test_variables_and_a_folder_name_the_files_of_secrets(load: Load, tmp_path: 
     with pytest.raises(ConfigError, match="WIKI_TOKEN_FILE: /no/file cannot be read"):
         token(WIKI_TOKEN_FILE="/no/file")
     loaded = load(
-        "", {"LEADLINE_PLUGINS__WIKI__CERT_FILE": "a.pem", "LEADLINE_RUNS__QUEUE_FILE": str(tmp_path / "token")}
+        "", {"LEADLINE_PLUGINS__WIKI__CERT_FILE": "a.pem", "LEADLINE_RUNS__DATABASE_FILE": str(tmp_path / "token")}
     )
     assert loaded.settings.plugin("wiki").cert_file == "a.pem"
-    assert loaded.settings.runs.queue.get_secret_value() == f"{SECRET}2"
+    assert loaded.settings.runs.database.get_secret_value() == f"{SECRET}2"
     (tmp_path / ".env").write_text(f"LEADLINE_PLUGINS__WIKI__TOKEN_FILE={tmp_path}/token\n")
     with pytest.raises(ConfigError, match=r"plugins\.wiki\.token_file: unknown setting"):
         load("")

@@ -46,6 +46,27 @@ def test_a_value_that_is_no_path_is_refused(own_folders: Path) -> None:
         runs_settings()
 
 
+@pytest.mark.parametrize(
+    ("sets", "environ", "file", "origin"),
+    [
+        (["runs.queue=x"], "", "", "--set"),
+        ([], "x", "", "environment LEADLINE_RUNS__QUEUE"),
+        ([], "", '[runs]\nqueue = "x"', "leadline.toml:2"),
+    ],
+)
+def test_the_queue_of_earlier_versions_is_refused_with_the_name_of_now(
+    monkeypatch: pytest.MonkeyPatch, own_folders: Path, sets: list[str], environ: str, file: str, origin: str
+) -> None:
+    if environ:
+        monkeypatch.setenv("LEADLINE_RUNS__QUEUE", environ)
+    Path("leadline.toml").write_text(file)
+    with pytest.raises(ConfigError, match="runs.queue: the setting is runs.database now") as refused:
+        runs_settings(sets=sets)
+    assert origin in str(refused.value)
+    with pytest.raises(ConfigError, match="runs.queue: the setting is runs.database now"):
+        load_settings(PluginCatalog.discover(), sets=sets)
+
+
 def test_the_entry_point_group_is_that_of_the_hooks() -> None:
     assert defaults.DEFAULTS == DEFAULTS
 

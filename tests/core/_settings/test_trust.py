@@ -73,7 +73,7 @@ def load(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     [
         ('[search]\nengines = ["m"]\n[plugins.m]\nuse = "mcp"\ncommand = "./x.sh"\ntool = "t"\n', "", "a program"),
         ('[plugins.web]\nallow = ["10.0.0.0/8"]\n', "", "hosts of your network"),
-        ('[runs]\nqueue = "postgresql://evil/db"\n', "", "a queue"),
+        ('[runs]\ndatabase = "postgresql://evil/db"\n', "", "a database"),
         ('[runs]\nfolder = "../elsewhere"\n', "", "a path outside"),
         ("", "LEADLINE_RUNS__FOLDER=~/elsewhere\n", "a path outside"),
         ('[prompts]\nplan = "plan.md.j2"\n', "", "a code file"),

@@ -3,31 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
-from tests.server.queue.cluster import Cluster, cluster, programs
 
 from leadline_server.queue import Queue, open_queue
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Cluster]:
-    if programs() is None or find_spec("psycopg") is None:
-        pytest.skip("needs Postgres and psycopg: apt-get install postgresql, pip install 'leadline[queue]'")
-    with cluster() as running:
-        yield running
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty queue."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'queue.sqlite'}"
-    running: Cluster = request.getfixturevalue("postgres")
-    return running.database(uuid4().hex)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ whatever depends on timing replays. A leaf makes no calls.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import itertools
 import math
 import time
@@ -366,7 +367,8 @@ class CallPath:
         """Return the JSON value that `make` returned when this run first asked for `name`."""
 
         async def do(_: _Name, call: Call) -> _Value:
-            return _Value(value=make())
+            value = make()
+            return _Value(value=await value if inspect.isawaitable(value) else value)
 
         return (await self.call(_FACT, _Name(name=name), do, provider=_CORE)).value
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
@@ -24,7 +23,6 @@ from leadline._runtime.journal.rows import (
     Row,
     Session,
     ancestors,
-    delete_entry,
     failures,
     is_intact,
     put_blob,
@@ -33,13 +31,12 @@ from leadline._runtime.journal.rows import (
     unusable_replies,
     with_causes,
 )
-from leadline._runtime.journal.storage import Mode, Storage
+from leadline._runtime.journal.storage import Storage
 from leadline.errors import JournalBusy, JournalError
 from leadline.events import utc_now
+from leadline.stores import Mode, Records
 
 T = TypeVar("T")
-# Bytes of all entries. That of a call has one or two thousand.
-_LARGEST = 256 * 2**20
 
 
 class Journal:
@@ -158,11 +155,11 @@ class Journal:
     async def keep(self, row: Row, body: bytes, request: bytes, *, durable: bool = False) -> Row:
         """Write a call with the JSON of its result and of its request; it is committed when this returns."""
 
-        def write(db: sqlite3.Connection) -> Row:
+        def write(db: Records) -> Row:
             blobs = {"body": put_blob(db, body), "request": put_blob(db, request)}
             written = row.model_copy(update={**blobs, "session": self.session})
             put_entry(db, "call", row.key, written.model_dump_json(exclude_defaults=True))
-            delete_entry(db, "begun", row.key)
+            db.delete("begun", [row.key])
             return written
 
         def add(written: Row) -> None:
@@ -180,7 +177,7 @@ class Journal:
 
     def abandon(self, key: str) -> None:
         """Forget that a request started: the session goes on without it."""
-        self._storage.write_soon(lambda db: delete_entry(db, "begun", key))
+        self._storage.write_soon(lambda db: db.delete("begun", [key]))
 
     def spent(self) -> Need:
         """Return what the run spent: tokens and money of all calls, calls and queries of those with an outcome.
@@ -197,7 +194,7 @@ class Journal:
         wanted = set(keys)
         marked = [row.model_copy(update={"escaped": True}) for row in failures(self.rows()) if row.key in wanted]
 
-        def write(db: sqlite3.Connection) -> None:
+        def write(db: Records) -> None:
             for row in marked:
                 put_entry(db, "call", row.key, row.model_dump_json(exclude_defaults=True))
 
@@ -218,12 +215,11 @@ class Journal:
 
     async def drop(self, keys: Iterable[str]) -> int:
         """Forget these calls, whatever their outcome; returns their number."""
-        names = [(key,) for key in keys]
-        for (key,) in names:
+        names = [*keys]
+        for key in names:
             del self._rows[key]
         if names:
-            delete = "delete from entries where space = 'call' and name = ?"
-            await self._storage.write(lambda db: db.executemany(delete, names))
+            await self._storage.write(lambda db: db.delete("call", names))
         return len(names)
 
     # --- metadata ----------------------------------------------------------------------------------------------------
@@ -252,11 +248,13 @@ class Journal:
         if self.broken and self.is_current():
             return await asyncio.to_thread(write)
 
-        def locked(_: sqlite3.Connection) -> tuple[T | None, Exception | None]:
+        def locked(db: Records) -> tuple[T | None, Exception | None]:
             try:
-                return write(), None
+                written = write()
             except Exception as error:  # noqa: BLE001 - raised below: the writes of the transaction are not to blame
                 return None, error
+            db.keep_files()
+            return written, None
 
         written, error = await self._storage.write(locked)
         if error:
@@ -266,7 +264,7 @@ class Journal:
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def _load(self) -> None:
-        entries = await self._storage.read(_entries)
+        entries = await self._storage.read(lambda db: db.entries())
         for space, name, value, mark in entries:
             try:
                 if is_intact(space, name, value, mark):
@@ -292,11 +290,10 @@ class Journal:
     async def _next_session(self, owns: Callable[[], bool] | None) -> None:
         """Begin a session: those before it can write nothing more."""
 
-        def write(db: sqlite3.Connection) -> int:
+        def write(db: Records) -> int:
             if owns and not owns():  # this process was paused before the transaction
                 raise JournalBusy(f"the run in {self.path.parent} belongs to another process by now")
-            last = db.execute("select max(cast(name as integer)) from entries where space = 'session'").fetchone()[0]
-            new = Session(id=(last or 0) + 1, began=utc_now())
+            new = Session(id=db.next_session(), began=utc_now())
             put_entry(db, "session", str(new.id), new.model_dump_json())
             return new.id
 
@@ -308,23 +305,13 @@ class Journal:
         self._sessions.update((session.id, session) for session in cut)
         self.ledger.session = self.session
 
-        def write(db: sqlite3.Connection) -> None:
-            db.execute("delete from entries where space = 'begun'")
+        def write(db: Records) -> None:
+            db.delete("begun")
             for session in cut:
                 put_entry(db, "session", str(session.id), session.model_dump_json())
 
         await self._storage.write(write)
         await self.forget([row.key for row in self._rows.values() if row.escaped])
-
-
-def _entries(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    """Return all entries. Raises JournalError if they would fill the memory."""
-    if not db.execute("select 1 from sqlite_master where name = 'entries'").fetchone():
-        return []  # killed while it made the file: nothing was called yet
-    size = db.execute("select sum(length(space) + length(name) + length(value)) from entries").fetchone()[0]
-    if (size or 0) > _LARGEST:
-        raise JournalError(f"the entries of the journal have more than {_LARGEST >> 20} MB, and are not read")
-    return db.execute("select space, name, value, mark from entries").fetchall()
 
 
 class Ledger:

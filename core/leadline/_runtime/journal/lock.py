@@ -12,6 +12,7 @@ from secrets import token_hex
 from weakref import WeakSet
 
 from leadline.errors import JournalBusy
+from leadline.stores import store_of
 
 # The default folder of runs, below the working folder.
 RUNS = "runs"
@@ -94,6 +95,8 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def is_locked(path: Path) -> bool:
     """Return whether some process holds the lock at this path now. A missing or unreadable lock is held by nobody."""
+    if store := store_of(path):
+        return store.is_active(path.parent)
     try:
         file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

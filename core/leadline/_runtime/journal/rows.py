@@ -1,4 +1,4 @@
-"""Records of the journal, their relations and statistics, and how SQLite stores them: entries with a checksum, blobs.
+"""Rows of the journal, their relations and statistics, and how they are stored: entries with a checksum, blobs.
 
 An entry is JSON with a checksum of its place and text; a blob is compressed and named by its digest. Both are checked
 on every read, because SQLite notices few flipped bits.
@@ -6,7 +6,6 @@ on every read, because SQLite notices few flipped bits.
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any, Literal
 
 from leadline.encoding import digest
 from leadline.records import THEN, Json, Notice, Record, Usage
+from leadline.stores import Records
 
 OutcomeKind = Literal["reply", "failure", "refusal"]
 # Kinds of calls that the journal treats specially: a typed task, and a chat request made for it.
@@ -106,28 +106,13 @@ class Need:
 NAMES = tuple(field.name for field in fields(Need))
 
 
-# Blobs have row ids, so that a new one is appended to the file; a tree ordered by digest would change a page for each.
-LAYOUT = """
-create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
-create table blobs (digest text primary key, data blob);
-"""
-
-
 # Bytes of a blob. A page has 20 MB at most, unless a setting allows more.
 _LARGEST = 256 * 2**20
 
 
-def put_entry(db: sqlite3.Connection, space: str, name: str, value: str) -> None:
+def put_entry(records: Records, space: str, name: str, value: str) -> None:
     """Write an entry."""
-    db.execute(
-        "insert or replace into entries values (?, ?, ?, ?)",
-        (space, name, value, _checksum(space, name, value)),
-    )
-
-
-def delete_entry(db: sqlite3.Connection, space: str, name: str) -> None:
-    """Delete an entry, if it exists."""
-    db.execute("delete from entries where space = ? and name = ?", (space, name))
+    records.put(space, name, value, _checksum(space, name, value))
 
 
 def is_intact(space: Any, name: Any, value: Any, mark: Any) -> bool:
@@ -139,19 +124,19 @@ def _checksum(space: Any, name: Any, value: str) -> str:
     return digest(f"{space}\n{name}\n{value}".encode("utf-8", "surrogatepass"), 8)
 
 
-def put_blob(db: sqlite3.Connection, data: bytes) -> str:
+def put_blob(records: Records, data: bytes) -> str:
     """Write bytes; returns their digest."""
     name = digest(data)
-    db.execute("insert or replace into blobs values (?, ?)", (name, zlib.compress(data)))
+    records.put_blob(name, zlib.compress(data))
     return name
 
 
-def read_blob(db: sqlite3.Connection, name: str) -> bytes | None:
+def read_blob(records: Records, name: str) -> bytes | None:
     """Return bytes by their digest; None if they are missing or damaged."""
-    blob = db.execute("select data from blobs where digest = ?", (name,)).fetchone()
+    blob = records.blob(name)
     try:
         unpacking = zlib.decompressobj()
-        data = unpacking.decompress(blob[0], _LARGEST) if blob else b""
+        data = unpacking.decompress(blob, _LARGEST) if blob is not None else b""
     except (zlib.error, TypeError):
         return None
     return data if unpacking.eof and digest(data) == name else None

@@ -1,8 +1,8 @@
-"""SQLite outside the event loop: four threads for the process, one transaction for all writes that wait together.
+"""The records of a journal outside the event loop: four threads for the process, one transaction for all that waits.
 
-Two hundred runs that used SQLite in the event loop stalled it for twenty seconds. A file is bound to one thread, and an
-awaited write has been committed. After a failed write the file counts as broken, so that no further call is paid for
-in vain.
+Two hundred runs that used SQLite in the event loop stalled it for twenty seconds. A journal is bound to one thread, and
+an awaited write has been committed. After a failed write it counts as broken, so that no further call is paid for in
+vain. The records are in a SQLite file in the folder of the run, unless a store keeps the run.
 """
 
 from __future__ import annotations
@@ -14,20 +14,19 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from leadline._runtime.journal.lock import FolderLock, resume_command
-from leadline._runtime.journal.rows import LAYOUT
 from leadline.errors import JournalBusy, JournalError
 from leadline.files import check_database, has_layout, private_file, private_folder
+from leadline.stores import JournalStore, Mode, Records, store_of
 
 T = TypeVar("T")
-Mode = Literal["write", "read"]
 _THREADS = 4
 # Seconds to wait for a run that is busy: a process that was killed may leave a child behind that still holds the lock
 # until it has begun, and a process that was told to end may be about to.
@@ -39,8 +38,15 @@ _MINIMUM_FREE = 8 * 2**20
 SILENCE = 10.0
 # Bytes of a journal.
 _LARGEST = 2**30
+# Blobs have row ids, so that a new one is appended to the file; a tree ordered by digest would change a page for each.
+LAYOUT = """
+create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
+create table blobs (digest text primary key, data blob);
+"""
 # Version of the file's layout.
 _VERSION = 1
+# Bytes of all entries. That of a call has one or two thousand.
+_MOST_ENTRIES = 256 * 2**20
 _LATER_SESSION = "select 1 from entries where space = 'session' and name = ?"
 _NOT_WRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "EACCES", "EPERM")
 
@@ -59,7 +65,7 @@ def _next_thread() -> ThreadPoolExecutor:
 class _Job:
     """A read or write that waits for the thread."""
 
-    run: Callable[[sqlite3.Connection], Any]
+    run: Callable[[Records], Any]
     future: asyncio.Future[Any]
     writes: bool
     durable: bool = False
@@ -83,7 +89,7 @@ class _Job:
 
 
 class Storage:
-    """One SQLite file. Mode "read" changes nothing; `owns` is that of `FolderLock`.
+    """The records of one journal. Mode "read" changes nothing; `owns` is that of `FolderLock`.
 
     The number of the session is a fencing token: once a later one has begun, nothing more is written.
     """
@@ -95,7 +101,8 @@ class Storage:
         self.broken: JournalError | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = _next_thread()
-        self._file = _JournalFile(path, mode, owns)
+        store = store_of(path)
+        self._file: JournalStore = store.journal(path.parent, mode, owns) if store else _JournalFile(path, mode, owns)
         self._waiting: list[_Job] = []
         self._guard = threading.Lock()
         # Jobs without a result, the oldest first, and the one that was the oldest at the last look.
@@ -133,14 +140,14 @@ class Storage:
         if closing.done():
             closing.result()
 
-    async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, run: Callable[[Records], T]) -> T:
         """Return the result of a function that reads."""
         result: T = await self._submit(_Job(run, self._loop.create_future(), writes=False))
         return result
 
     async def write(
         self,
-        run: Callable[[sqlite3.Connection], T],
+        run: Callable[[Records], T],
         *,
         durable: bool = False,
         then: Callable[[T], None] | None = None,
@@ -152,7 +159,7 @@ class Storage:
         result: T = await self._submit(_Job(run, self._loop.create_future(), writes=True, durable=durable, then=then))
         return result
 
-    def write_soon(self, run: Callable[[sqlite3.Connection], Any]) -> None:
+    def write_soon(self, run: Callable[[Records], Any]) -> None:
         """Queue a write: it is committed before later ones; an error of it shows as `broken`."""
         job = _Job(run, self._loop.create_future(), writes=True)
         self._submit(job).add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -203,18 +210,18 @@ class Storage:
         try:
             if self.broken:
                 raise self.broken
-            with self._file.transaction(durable=any(job.durable for job in jobs)) as connection:
+            with self._file.transaction(durable=any(job.durable for job in jobs)) as records:
                 for job in jobs:
-                    job.result = job.run(connection)
+                    job.result = job.run(records)
         except Exception as error:  # noqa: BLE001 - raised in the callers
-            if isinstance(error, sqlite3.Error | JournalBusy):
+            if isinstance(error, sqlite3.Error | JournalError):
                 self.broken = storage_error(error, self.path) if isinstance(error, sqlite3.Error) else error
             for job in jobs:
                 job.error = self.broken or error
 
     def _read(self, job: _Job) -> None:
         try:
-            job.result = job.run(self._file.connection)
+            job.result = job.run(self._file.records)
         except sqlite3.Error as error:
             job.error = storage_error(error, self.path)
         except Exception as error:  # noqa: BLE001 - raised in the caller
@@ -228,6 +235,45 @@ class Storage:
             self._file.close()
 
 
+class FileRecords:
+    """The tables of a SQLite file."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def put(self, space: str, name: str, value: str, mark: str) -> None:
+        self._db.execute("insert or replace into entries values (?, ?, ?, ?)", (space, name, value, mark))
+
+    def delete(self, space: str, names: Iterable[str] | None = None) -> None:
+        if names is None:
+            self._db.execute("delete from entries where space = ?", (space,))
+        else:
+            rows = [(space, name) for name in names]
+            self._db.executemany("delete from entries where space = ? and name = ?", rows)
+
+    def entries(self) -> Sequence[Sequence[Any]]:
+        if not self._db.execute("select 1 from sqlite_master where name = 'entries'").fetchone():
+            return []  # killed while it made the file: nothing was called yet
+        size = self._db.execute("select sum(length(space) + length(name) + length(value)) from entries").fetchone()[0]
+        if (size or 0) > _MOST_ENTRIES:
+            raise JournalError(f"the entries of the journal have more than {_MOST_ENTRIES >> 20} MB, and are not read")
+        return self._db.execute("select space, name, value, mark from entries").fetchall()
+
+    def put_blob(self, digest: str, data: bytes) -> None:
+        self._db.execute("insert or replace into blobs values (?, ?)", (digest, data))
+
+    def blob(self, digest: str) -> Any:
+        row = self._db.execute("select data from blobs where digest = ?", (digest,)).fetchone()
+        return row[0] if row else None
+
+    def next_session(self) -> int:
+        last = self._db.execute("select max(cast(name as integer)) from entries where space = 'session'").fetchone()[0]
+        return int(last or 0) + 1
+
+    def keep_files(self) -> None:
+        """Leave the files where they are."""
+
+
 class _JournalFile:
     """The file: locked if it is written. All methods run on the storage's thread."""
 
@@ -237,6 +283,7 @@ class _JournalFile:
         self._owns = owns
         self.session = 0
         self._connection: sqlite3.Connection | None = None
+        self._records: FileRecords | None = None
         self._lock: FolderLock | None = None
         self._synchronous = ""
 
@@ -245,10 +292,10 @@ class _JournalFile:
         return self._connection is not None
 
     @property
-    def connection(self) -> sqlite3.Connection:
-        if self._connection is None:
+    def records(self) -> FileRecords:
+        if self._records is None:
             raise JournalError(f"the journal {self._path} is closed")
-        return self._connection
+        return self._records
 
     def open(self) -> None:
         """Lock, check and open the file."""
@@ -257,14 +304,16 @@ class _JournalFile:
             self._connection = sqlite3.connect(address, isolation_level=None, uri=True)
             # A flipped bit may leave text that is not UTF-8: the checksums report it, row by row.
             self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            self._records = FileRecords(self._connection)
             self._check_layout(self._connection)
         except (sqlite3.Error, OSError) as error:
             raise storage_error(error, self._path) from error
 
     @contextmanager
-    def transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
+    def transaction(self, *, durable: bool) -> Iterator[Records]:
         """Run a transaction; a `durable` one makes the earlier ones survive a power loss, too."""
-        connection, level = self.connection, "full" if durable else "normal"
+        records, connection, level = self.records, self._connection, "full" if durable else "normal"
+        assert connection
         if level != self._synchronous:
             connection.execute(f"pragma synchronous={level}")
             self._synchronous = level
@@ -272,7 +321,7 @@ class _JournalFile:
         try:
             if self.session and connection.execute(_LATER_SESSION, (str(self.session + 1),)).fetchone():
                 raise JournalBusy(f"another process continues the run in {self._path.parent}")
-            yield connection
+            yield records
             connection.execute("commit")
         finally:
             if connection.in_transaction:
@@ -284,7 +333,7 @@ class _JournalFile:
             if self._connection:
                 self._connection.close()
         finally:
-            self._connection = None
+            self._connection = self._records = None
             if self._lock:
                 self._lock.release()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +21,7 @@ from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.session import open_run
 from leadline._settings.load import Loaded
 from leadline.display import missing_path
-from leadline.errors import UsageError
+from leadline.errors import CallFailed, UsageError
 from leadline.records import (
     AddedDocuments,
     Blob,
@@ -33,6 +33,8 @@ from leadline.records import (
     Passages,
     Principal,
     Record,
+    SearchPage,
+    SearchRequest,
 )
 from leadline.settings import Settings
 
@@ -154,6 +156,15 @@ class KnowledgeClient:
         folder: Path = base.folder(principal_of(principal))
         return folder
 
+    async def warm(self) -> None:
+        """Bring what searches on this machine up to date, as the first search would: indexes of folders, and copies."""
+        plugins = self._plugins()
+        for name in plugins.chosen["search.engines"]:
+            if plugins.instance("search_providers", name).offer.work == "local":
+                with suppress(CallFailed):  # folders may have no document
+                    await self._call("search", SearchRequest(query=PIPELINE), SearchPage, None, engine=name)
+        await self.version()
+
     async def search(
         self, query: str, *, limit: int = 5, whole: bool = True, principal: Principal | str | None = None
     ) -> Passages:
@@ -172,11 +183,12 @@ class KnowledgeClient:
         reply: type[R],
         principal: Principal | str | None,
         progress: Progress | None = None,
+        engine: str = "",
     ) -> R:
         plugins = self._plugins()
         asked = principal_of(principal)
         async with adhoc_run(plugins.loaded, method, plugins=plugins, principal=asked) as run:
-            base = plugins.instance("search_providers", plugins.settings.knowledge.base)
+            base = plugins.instance("search_providers", engine or plugins.settings.knowledge.base)
             kind = Kind(name=f"knowledge.{method}", reply=reply, composite=True, keep=False, unshared=True)
             identity, do = replace(base.identity, limiter=None), base.method(method)
             watching = asyncio.create_task(_watch(run, progress)) if progress else None

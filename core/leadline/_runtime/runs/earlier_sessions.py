@@ -23,6 +23,7 @@ from leadline.errors import LeadlineError
 from leadline.pipeline import Pipeline
 from leadline.records import Answer, Failure
 from leadline.runs import METADATA, Metadata
+from leadline.stores import store_of
 
 BACKUP = ".complete"
 # Files of a report. A session with other formats replaces all of them.
@@ -193,6 +194,8 @@ async def _refused_by_shutdown(journal: Journal) -> set[str]:
 
 def next_seq(path: Path) -> int:
     """Return the number of the next event: a resumed run continues the numbers in its file of events."""
+    if store := store_of(path):
+        return store.next_seq(path.parent)
     if not path.exists():
         return 0
     last = -1

@@ -16,6 +16,7 @@ from typing import Any
 from leadline._runtime.runs.interprocess import LiveReader
 from leadline.events import Subscription
 from leadline.records import Event
+from leadline.stores import EventLog, store_of
 
 # Seconds between two looks at the file: while this process runs the run, and while another one does. Looks at a file
 # that has not grown cost next to nothing, so that many readers can wait for events of other processes.
@@ -97,7 +98,8 @@ async def follow(
     `path` is its `events.jsonl`. `subscribe` is given if the run is one of this process; otherwise the file is watched
     while `is_active()`. Missing numbers are announced by an event `gap` {after, before}.
     """
-    file, last = EventFile(path, after), after
+    store, last = store_of(path), after
+    file = store.events(path.parent, after) if store else EventFile(path, after)
     finished: set[Any] = set()
     reader = LiveReader(path.parent) if deltas else None
     async for event in _live(file, subscribe()) if subscribe else _watched(file, is_active, reader):
@@ -114,7 +116,7 @@ async def follow(
         yield event
 
 
-async def _watched(file: EventFile, is_active: Callable[[], bool], pieces: LiveReader | None) -> AsyncIterator[Event]:
+async def _watched(file: EventLog, is_active: Callable[[], bool], pieces: LiveReader | None) -> AsyncIterator[Event]:
     def look() -> tuple[bool, list[Event]]:
         active = is_active()
         return active, file.read()
@@ -137,7 +139,7 @@ async def _watched(file: EventFile, is_active: Callable[[], bool], pieces: LiveR
             pieces.close()
 
 
-async def _live(file: EventFile, live: Subscription) -> AsyncIterator[Event]:
+async def _live(file: EventLog, live: Subscription) -> AsyncIterator[Event]:
     is_logged = True
     try:
         for event in await asyncio.to_thread(file.read):

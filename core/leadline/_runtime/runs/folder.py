@@ -21,6 +21,7 @@ from leadline.files import read_limited
 from leadline.records import Principal
 from leadline.run_summary import ACTIVE, RunSummary
 from leadline.runs import METADATA, PRINCIPALS, Metadata, RunInfo
+from leadline.stores import refresh, store_of
 
 JOURNAL = "journal.sqlite"
 LOCK = JOURNAL + ".lock"
@@ -118,6 +119,8 @@ def label_run(folder: Path, changes: Mapping[str, Any]) -> None:
         raise JournalBusy(f"the run in {folder} is active; it can be labelled when it has ended") from None
     try:
         write_metadata(folder, read_metadata(folder).model_copy(update=changes))
+        if store := store_of(folder):
+            store.push(folder)
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {folder / METADATA}: leadline resume {folder.name}") from error
     finally:
@@ -152,10 +155,16 @@ def find_run(folder: Path, run: str | Path, *, within: bool = False) -> Path:
     path = Path(run)
     if within:
         run = path.name if path.parent.absolute() == folder.absolute() else run
-    elif (path / JOURNAL).is_file():
-        return path.absolute()
+    else:
+        refresh(path)
+        if (path / JOURNAL).is_file():
+            return path.absolute()
+    refresh(folder / run)
+    if not (folder / run / JOURNAL).is_file():
+        refresh(folder)
     matching = sorted(_run_names(folder, str(run))) if str(run) else []
     if len(matching) == 1:
+        refresh(folder / matching[0])
         return (folder / matching[0]).absolute()
     if matching:
         more = f" and {len(matching) - _NAMED} more" if len(matching) > _NAMED else ""
@@ -176,6 +185,8 @@ def delete_run(folder: Path) -> None:
     except JournalBusy:
         raise JournalBusy(f"the run in {folder} is active; stop it first") from None
     try:
+        if store := store_of(folder):
+            store.delete(folder)
         shutil.rmtree(folder)
     finally:
         lock.release()
@@ -184,6 +195,8 @@ def delete_run(folder: Path) -> None:
 
 def ended_before(folder: Path, when: datetime) -> list[RunSummary]:
     """Return the runs of all principals that ended before a time, or were left by their process before it."""
+    refresh(folder)
+    refresh(folder / PRINCIPALS)
     folders = [folder, *sorted((folder / PRINCIPALS).iterdir() if (folder / PRINCIPALS).is_dir() else ())]
     runs = (run for item in folders for run in RunIndex(item).runs() if run.status not in ACTIVE)
     return [run for run in runs if (last := run.ended or run.began) and last < when]

@@ -28,6 +28,7 @@ from leadline.errors import LeadlineError
 from leadline.files import check_database, has_layout, private_file, read_limited
 from leadline.records import Notice
 from leadline.run_summary import ACTIVE, RunSummary
+from leadline.stores import refresh
 
 FILE = ".index.sqlite"
 _JOURNAL = "journal.sqlite"
@@ -117,6 +118,7 @@ class RunIndex:
 
     def _query(self, read: Callable[[sqlite3.Connection], Rows], *, with_text: bool = False) -> Rows:
         """Return what a function reads from the database, which is equal to the folders now."""
+        refresh(self._folder, files=with_text)
         stamps = dict(_stamps(self._folder))
         if not stamps:
             return []

@@ -132,7 +132,12 @@ class EngineSearch:
         return Search(search, free=self._is_free(engine))
 
     def _is_free(self, engine: ProviderInstance) -> bool:
-        """Return whether an engine contacts nobody; a composite one if no plugin of the settings that it uses does."""
+        """Return whether an engine contacts nobody, or has the stored documents.
+
+        A composite one contacts nobody if no plugin of the settings that it uses does.
+        """
+        if engine.name == self._plugins.settings.knowledge.base:  # whose vectors may be elsewhere
+            return True
         if engine.offer.work != "composite":
             return engine.offer.work == "local"
         chosen = (self._plugins.chosen.get(key, ()) for key in engine.offer.uses if isinstance(key, str))

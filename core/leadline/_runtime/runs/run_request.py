@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import secrets
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Principal, Turn
 from leadline.runs import Order
+from leadline.stores import refresh
 
 # Characters. Longer material belongs in a folder that is searched.
 MAX_QUESTION = 20_000
@@ -131,6 +133,7 @@ async def load_request(folder: Path) -> RunRequest:
 
 async def has_request(folder: Path) -> bool:
     """Return whether the run in a folder can be resumed; a crash may come before its request was stored."""
+    await asyncio.to_thread(refresh, folder)
     if not (folder / JOURNAL).is_file():
         return False
     journal = await Journal.open(folder / JOURNAL, mode="read")

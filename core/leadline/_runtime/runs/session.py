@@ -46,6 +46,7 @@ from leadline.pipeline import Pipeline
 from leadline.records import Conversation, Notice
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
+from leadline.stores import store_of
 
 LOST = "another process continues the run"
 # The exit code if the audit decides and rejects the report.
@@ -70,7 +71,7 @@ async def start(
         journal = await Journal.open(folder / JOURNAL, owns=options.owns)
     async with _closed_on_failure(journal):
         if conversation:
-            await asyncio.to_thread(write_conversation, folder, conversation)
+            await journal.write_file(partial(write_conversation, folder, conversation))
         await request.store(journal)
         return await open_run(request, folder, plugins, journal, options)
 
@@ -90,7 +91,7 @@ async def resume(
         pipeline = plugins.pipeline(request.pipeline)
         await forget_failures(journal, pipeline, everything=retry_failed)
         run = await open_run(request, folder, plugins, journal, options)
-        run.previous = await asyncio.to_thread(PreviousOutput.back_up, folder)
+        run.previous = await journal.write_file(partial(PreviousOutput.back_up, folder))
         if run.previous is None:
             await request.store(journal)
         return run
@@ -118,7 +119,7 @@ async def take(folder: Path, message: Message) -> None:
         else:
             ended: Any = {"status": "cancelled", "reason": Notice(message.reason), "exit_code": EXIT_CODES["cancelled"]}
             metadata = metadata.model_copy(update={**ended, "questions": ()})
-            await asyncio.to_thread(write_metadata, folder, metadata)
+            await journal.write_file(partial(write_metadata, folder, metadata))
         await journal.close(metadata.status)
 
 
@@ -146,6 +147,8 @@ async def open_run(
         name: await plugins.instance("observers", name).open()
         for name in (() if replaying else plugins.chosen["observers"])
     }
+    if not replaying and (store := store_of(folder)):
+        configured["store"] = store.observer(folder, journal.session)
     bus = Bus(
         request.run_id,
         request.trace_id,

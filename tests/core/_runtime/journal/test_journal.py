@@ -7,10 +7,11 @@ import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -21,8 +22,27 @@ from leadline._runtime.journal.rows import Need, Row
 from leadline._runtime.journal.storage import Mode, Storage
 from leadline.errors import JournalBusy, JournalError
 from leadline.records import Usage
+from leadline.stores import use_store
 
+# A test of files and locks; all others are the contract of `leadline.stores.JournalStore`.
+in_a_file = pytest.mark.parametrize("store", ["file"], indirect=True)
 ROW = Row(key="k", kind="search", provider="fake", outcome="reply")
+
+
+@pytest.fixture(autouse=True, params=["file", pytest.param("postgres", marks=pytest.mark.slow)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """Keep journals in files of their folders, or in Postgres."""
+    if request.param == "file":
+        yield
+        return
+    from leadline_server.fleet.files import files_at
+    from leadline_server.fleet.runs import PostgresRuns
+
+    runs = PostgresRuns(request.getfixturevalue("postgres").database(uuid4().hex), tmp_path, files_at(""))
+    use_store(tmp_path, runs)
+    yield
+    use_store(tmp_path, None)
+    runs.close()
 
 
 @asynccontextmanager
@@ -171,6 +191,7 @@ asyncio.run(main())
 """
 
 
+@in_a_file
 async def test_a_second_process_is_refused_and_the_owner_named(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite"
     env = {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
@@ -223,6 +244,7 @@ async def test_looking_at_a_run_keeps_nobody_from_working_on_it(tmp_path: Path) 
             other.kill()
 
 
+@in_a_file
 def test_a_lock_is_seen_by_its_own_process_and_outlives_the_look(tmp_path: Path) -> None:
     path = tmp_path / "journal.sqlite.lock"
     assert not is_locked(path)
@@ -238,6 +260,7 @@ def test_a_lock_is_seen_by_its_own_process_and_outlives_the_look(tmp_path: Path)
     FolderLock(path).release()
 
 
+@in_a_file
 async def test_a_run_that_is_about_to_end_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -323,6 +346,7 @@ async def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
             os.close(end)
 
 
+@in_a_file
 async def test_a_forked_child_neither_releases_nor_keeps_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     owner = FolderLock(path)
@@ -340,6 +364,7 @@ async def test_a_forked_child_neither_releases_nor_keeps_the_lock(tmp_path: Path
 # --- what other versions wrote -------------------------------------------------------------------------------------
 
 
+@in_a_file
 async def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
     async with journal(tmp_path):
         pass
@@ -350,6 +375,7 @@ async def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
         await Journal.open(tmp_path / "journal.sqlite")
 
 
+@in_a_file
 async def test_the_layout_is_as_documented(tmp_path: Path) -> None:
     """Two tables that any SQLite shell reads: entries (JSON with a mark) and blobs (zlib, by digest)."""
     async with journal(tmp_path) as opened:

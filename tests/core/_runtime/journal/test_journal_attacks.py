@@ -22,7 +22,7 @@ from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.journal.rows import Need, Row, put_entry
-from leadline._runtime.journal.storage import Mode
+from leadline._runtime.journal.storage import FileRecords, Mode
 from leadline.contracts import Call
 from leadline.errors import JournalError
 from leadline.records import SearchPage, SearchRequest
@@ -324,8 +324,8 @@ async def test_entries_that_nobody_could_write_are_damaged(tmp_path: Path) -> No
     await (await Journal.open(tmp_path / "journal.sqlite")).close()
     with sqlite3.connect(tmp_path / "journal.sqlite") as db:
         for space, value in (("call", "{}"), ("session", "[" * 9_999), ("lease", "[1]"), ("begun", "9" * 9_999)):
-            put_entry(db, space, "x", value)
-        put_entry(db, "meta", "order", "[" * 100_000)
+            put_entry(FileRecords(db), space, "x", value)
+        put_entry(FileRecords(db), "meta", "order", "[" * 100_000)
     db.close()
     journal = await Journal.open(tmp_path / "journal.sqlite", mode="read")
     try:

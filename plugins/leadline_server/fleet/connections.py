@@ -1,0 +1,104 @@
+"""Connections to Postgres, which are used again, and made again after they were lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+
+from leadline.errors import LeadlineError
+from leadline_server.queue.postgres import connect, without_password
+from leadline_server.queue.records import unavailable
+
+Rows = list[tuple[Any, ...]]
+# Seconds after a failure in which nobody else tries to connect: many threads would wait one after another.
+_REST = 1.0
+
+
+class Connections:
+    """Transactions in any thread. Raises `QueueUnavailable` if the database does not answer."""
+
+    def __init__(self, url: str) -> None:
+        self.name = without_password(url)
+        self._url = url
+        self._free: list[psycopg.Connection] = []
+        self._rest = 0.0
+        self._closed = False
+
+    @contextmanager
+    def transaction(self, statement: str, *values: Any) -> Iterator[tuple[psycopg.Connection, Rows]]:
+        """Run a transaction; it begins with a statement that is repeated if the connection was lost."""
+        try:
+            connection, rows = self._begin(statement, values)
+            try:
+                yield connection, rows
+                connection.commit()
+            except BaseException:
+                if not connection.closed:
+                    connection.rollback()
+                raise
+            finally:
+                self._return(connection)
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise unavailable(self.name, _first_line(error)) from error
+        except psycopg.Error as error:
+            raise LeadlineError(f"the database {self.name}: {_first_line(error)}") from error
+
+    def rows(self, statement: str, *values: Any) -> Rows:
+        """Return the rows of one statement, which may write."""
+        with self.transaction(statement, *values) as (_, rows):
+            return rows
+
+    def _begin(self, statement: str, values: Sequence[Any]) -> tuple[psycopg.Connection, Rows]:
+        with suppress(IndexError):
+            while True:
+                known = self._free.pop()
+                try:
+                    return known, _execute(known, statement, values)
+                except (psycopg.OperationalError, psycopg.InterfaceError):  # the server was restarted meanwhile
+                    known.close()
+                except BaseException:
+                    self._return(known)
+                    raise
+        new = self.connect()
+        try:
+            return new, _execute(new, statement, values)
+        except BaseException:
+            new.close()
+            raise
+
+    def _return(self, connection: psycopg.Connection) -> None:
+        if self._closed or connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.close()
+        else:
+            self._free.append(connection)
+
+    def close(self) -> None:
+        """Close the connections; those at work when they are done."""
+        self._closed = True
+        while self._free:
+            self._free.pop().close()
+
+    def connect(self, *, autocommit: bool = False) -> psycopg.Connection:
+        """Return a new connection. Raises `psycopg.OperationalError`."""
+        if time.monotonic() < self._rest:
+            raise psycopg.OperationalError("the last connection failed just now")
+        try:
+            connection = connect(self._url)
+        except psycopg.OperationalError:
+            self._rest = time.monotonic() + _REST
+            raise
+        connection.autocommit = autocommit
+        return connection
+
+
+def _execute(connection: psycopg.Connection, statement: str, values: Sequence[Any]) -> Rows:
+    cursor = connection.execute(statement.encode(), values)
+    return cursor.fetchall() if cursor.description else []
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
