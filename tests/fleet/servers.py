@@ -145,7 +145,7 @@ def temporal() -> Iterator[Server]:
 @contextmanager
 def seaweed(bucket: str = "runs") -> Iterator[Server]:
     """Run SeaweedFS with its S3 interface and a bucket that everybody may use."""
-    names = ("master.port", "volume.port", "filer.port", "s3.port", "admin", "metrics")
+    names = ("master.port", "volume.port", "filer.port", "s3.port")
     ports = dict(zip(names, free_ports(len(names)), strict=True))
     path = program("weed")
     assert path
@@ -153,20 +153,21 @@ def seaweed(bucket: str = "runs") -> Iterator[Server]:
         (folder / "data").mkdir()
         command = [path, "server", f"-dir={folder / 'data'}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-filer"]
         command += ["-volume.max=20", "-master.volumeSizeLimitMB=64"]
-        command += [f"-{name}={ports[name]}" for name in names[:4]]
+        command += ["-s3.port.iceberg=0", "-s3.port.lance=0", *(f"-{name}={port}" for name, port in ports.items())]
         server = Server(command, folder, ports["s3.port"], {"HOME": str(folder)})
         server.start()
         try:
-            wait_until(lambda: make_bucket(server, bucket), 60, "a bucket of SeaweedFS", 0.3)
+            wait_until(lambda: put(server, bucket), 60, "a bucket of SeaweedFS", 0.3)
+            wait_until(lambda: put(server, f"{bucket}/first", b"."), 60, "an object of SeaweedFS", 0.3)
             yield server
         finally:
             server.kill()
 
 
-def make_bucket(server: Server, name: str) -> bool:
-    """Make a bucket; return False if the server does not do so yet."""
-    request = urllib.request.Request(f"http://127.0.0.1:{server.port}/{name}", method="PUT")
-    with suppress(OSError), urllib.request.urlopen(request, timeout=5) as reply:
+def put(server: Server, name: str, data: bytes = b"") -> bool:
+    """Make a bucket or an object; return False if the server does not do so yet."""
+    request = urllib.request.Request(f"http://127.0.0.1:{server.port}/{name}", data, method="PUT")
+    with suppress(OSError), urllib.request.urlopen(request, timeout=10) as reply:
         return bool(reply.status == 200)
     return False
 

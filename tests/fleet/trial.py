@@ -75,8 +75,8 @@ def infrastructure(kind: str) -> Iterator[Infrastructure]:
             yield Infrastructure()
             return
         database = stack.enter_context(cluster())
-        engine = stack.enter_context(temporal()) if kind != "postgres" else None
-        files = stack.enter_context(seaweed()) if kind == "s3" else None
+        engine = stack.enter_context(temporal()) if not kind.startswith("postgres") else None
+        files = stack.enter_context(seaweed()) if kind.endswith("s3") else None
         yield Infrastructure(database, database.database("fleet"), engine, files)
 
 
@@ -538,7 +538,7 @@ SCENARIOS = ("calm", "strikes", "kills", "pauses", "database", "engine", "files"
 def parser(scenarios: Sequence[str] = SCENARIOS) -> ArgumentParser:
     result = ArgumentParser(description="Try a fleet of machines.")
     result.add_argument("scenario", choices=scenarios)
-    result.add_argument("--fleet", choices=("folder", "postgres", "fleet", "s3"), default="fleet")
+    result.add_argument("--fleet", choices=("folder", "postgres", "postgres-s3", "fleet", "s3"), default="fleet")
     for name, default, what in (
         ("runs", 12, "runs to order"),
         ("workers", 2, "machines that work, beside the servers"),
