@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -174,6 +173,8 @@ def open_store(runs: Runs) -> RunStore | None:
     scheme = runs.database.get_secret_value().partition("://")[0]
     if not scheme or store_of(runs.folder):
         return None
+    from importlib.metadata import entry_points
+
     points = entry_points(group="leadline.stores")
     if scheme not in points.names:
         raise UsageError(f"runs.database: {scheme}:// is not the URL of a store; write {' or '.join(points.names)}://…")

@@ -169,31 +169,27 @@ class SharedAudit(Audit):
     )
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-        self._thread = ThreadPoolExecutor(1, "audit")
+        self._database, self._thread = database, ThreadPoolExecutor(1, "audit")
 
     def _append(self, now: float, line: str, fields: Mapping[str, Any]) -> None:
         values = (secrets.token_hex(8), now, fields.get("user"), fields.get("principal"), line)
-        self._thread.submit(self._insert, values)
+        self._thread.submit(self._insert, *values)
 
-    def _insert(self, values: tuple[Any, ...]) -> None:
-        statement = "INSERT INTO leadline_audit VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+    def _insert(self, *values: Any) -> None:
         try:
-            self._database.write(lambda cursor: cursor(statement, *values), lasting=True, silent=True)
-        except LeadlineError as error:
+            self._do("INSERT INTO leadline_audit VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING", *values)
+        except (LeadlineError, ValueError) as error:
             _not_written(error)
+
+    def _do(self, statement: str, *values: Any) -> None:
+        self._database.write(lambda cursor: cursor(statement, *values), lasting=True, silent=True)
 
     def records(self, user: str) -> list[str]:
         statement = "SELECT line FROM leadline_audit WHERE who = ? OR about = ? ORDER BY at"
         return [str(row[0]) for row in self._thread.submit(self._database.read, statement, user, user).result()]
 
     def erase(self, user: str) -> None:
-        statement = "DELETE FROM leadline_audit WHERE who = ? OR about = ?"
-
-        def work() -> None:
-            self._database.write(lambda cursor: cursor(statement, user, user), lasting=True, silent=True)
-
-        self._thread.submit(work).result()
+        self._thread.submit(self._do, "DELETE FROM leadline_audit WHERE who = ? OR about = ?", user, user).result()
 
     def close(self) -> None:
         self._thread.shutdown()

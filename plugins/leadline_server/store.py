@@ -35,8 +35,7 @@ _NAMES = ("tokens", "sessions", "shares", "mail")
 _TABLES = (
     """CREATE TABLE IF NOT EXISTS leadline_tokens (
         name TEXT PRIMARY KEY, hash BYTEA NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL,
-        created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL DEFAULT 0,
-        used DOUBLE PRECISION NOT NULL DEFAULT 0)""",
+        created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, used DOUBLE PRECISION NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS leadline_sessions (
         hash BYTEA PRIMARY KEY, token BYTEA NOT NULL, principal TEXT NOT NULL, role TEXT NOT NULL,
         created DOUBLE PRECISION NOT NULL, used DOUBLE PRECISION NOT NULL)""",
@@ -110,17 +109,17 @@ class Store:
             raise
 
     def _prepare(self, cursor: Cursor) -> None:
-        if not self._is_remote:
-            path, version = self._folder / FILE, cursor.rows("PRAGMA user_version")[0][0]
-            if version > _VERSION:
-                raise LeadlineError(f"{path} is of a newer version of Leadline: update it, or use another --folder")
-            if 0 < version < _VERSION - 1:
-                raise LeadlineError(f"{path} is of an old version of Leadline: move it away, and make new tokens")
-            for name in _NAMES if version == _VERSION - 1 else ():
-                cursor(f"ALTER TABLE {name} RENAME TO leadline_{name}")
-            cursor(f"PRAGMA user_version = {_VERSION}")
+        version = 0 if self._is_remote else cursor.rows("PRAGMA user_version")[0][0]
+        if version not in (0, _VERSION - 1, _VERSION):
+            other = "a newer version of Leadline: update it, or use another --folder"
+            other = other if version > _VERSION else "an old version of Leadline: move it away, and make new tokens"
+            raise LeadlineError(f"{self._folder / FILE} is of {other}")
+        for name in _NAMES if version == _VERSION - 1 else ():
+            cursor(f"ALTER TABLE {name} RENAME TO leadline_{name}")
         for statement in (*_TABLES, *self.audit.tables):
             cursor(statement)
+        if not self._is_remote and version < _VERSION:
+            cursor(f"PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
         self.audit.close()
@@ -134,12 +133,9 @@ class Store:
         return await asyncio.to_thread(method, *args, **kwargs) if self._is_remote else method(*args, **kwargs)
 
     def lock(self) -> None:
-        """Reserve the folder for this server until it ends in any way. Raises `UsageError` if another one has it.
-
-        With a database there may be several servers.
-        """
+        """Reserve the folder for this server until it ends in any way. Raises `UsageError` if another one has it."""
         if self._is_remote:
-            return
+            return  # there may be several
         fd = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -157,25 +153,15 @@ class Store:
     def _write(self, statement: str, *values: object) -> int:
         return self._database.write(lambda cursor: cursor(statement, *values), lasting=True, silent=True)
 
-    def _insert(self, statement: str, values: tuple[object, ...], check: str, key: object) -> bool:
-        """Insert a row, and return whether it is there; repeated, this does the same."""
-
-        def work(cursor: Cursor) -> bool:
-            cursor(statement, *values)
-            return bool(cursor.rows(check, key))
-
-        return self._database.write(work, lasting=True, silent=True)
-
     def add_token(self, name: str, principal: str, role: Role = "user", days: int = 0) -> str:
         """Make a token and return it; it cannot be shown again. Raises `UsageError` if the name is taken."""
         token, now = TOKEN_PREFIX + secrets.token_urlsafe(32), time.time()
-        key = _hash(token)
+        values = (name, _hash(token), principal, role, now, now + days * 86_400 if days else 0)
         statement = (
-            "INSERT INTO leadline_tokens (name, hash, principal, scope, created, expires) VALUES (?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (name) DO NOTHING"
+            "INSERT INTO leadline_tokens (name, hash, principal, scope, created, expires, used) "
+            "VALUES (?, ?, ?, ?, ?, ?, 0) ON CONFLICT (name) DO NOTHING"
         )
-        values = (name, key, principal, role, now, now + days * 86_400 if days else 0)
-        if not self._insert(statement, values, "SELECT 1 FROM leadline_tokens WHERE hash = ?", key):
+        if not self._write(statement, *values):
             raise UsageError(
                 f"there is a token {name!r}; choose another name, or first: leadline serve token remove {name}"
             )
@@ -223,10 +209,8 @@ class Store:
             "INSERT INTO leadline_sessions SELECT ?, ?, ?, ?, ?, ? WHERE ? = ? OR "
             "EXISTS (SELECT 1 FROM leadline_tokens WHERE hash = ?) ON CONFLICT (hash) DO NOTHING"
         )
-        key, of_token = _hash(secret), token.hash
-        values = (key, of_token, token.principal, token.role, now, now, of_token, b"", of_token)
-        is_there = self._insert(statement, values, "SELECT 1 FROM leadline_sessions WHERE hash = ?", key)
-        return secret if is_there else ""
+        values = (_hash(secret), token.hash, token.principal, token.role, now, now, token.hash, b"", token.hash)
+        return secret if self._write(statement, *values) else ""
 
     def session(self, secret: str) -> Token | None:
         """Return the token of a browser that is logged in."""
@@ -256,10 +240,8 @@ class Store:
         """Keep the address to which a user gets mail. Raises `UsageError` for what is none."""
         if parseaddr(address)[1] != address or not _ADDRESS.fullmatch(address):
             raise UsageError(f"{address!r} is no address for mail, such as ada@example.org")
-        statement = (
-            "INSERT INTO leadline_mail VALUES (?, ?) ON CONFLICT (principal) DO UPDATE SET address = excluded.address"
-        )
-        self._write(statement, principal, address)
+        anew = "ON CONFLICT (principal) DO UPDATE SET address = excluded.address"
+        self._write(f"INSERT INTO leadline_mail VALUES (?, ?) {anew}", principal, address)  # noqa: S608
 
     def address(self, principal: str | None) -> str:
         """Return the address to which a user gets mail; empty if none is known."""
@@ -272,12 +254,10 @@ class Store:
         """Return the secret of a new link to a report, which ends the one before; it cannot be shown again."""
         secret, now = SHARE_PREFIX + secrets.token_urlsafe(32), time.time()
         values = (_hash(secret), run_id, principal or "", audience, now, now + days * 86_400 if days else 0)
-        self._write(
-            "INSERT INTO leadline_shares VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (run_id, principal) DO UPDATE "
-            "SET hash = excluded.hash, audience = excluded.audience, created = excluded.created, "
-            "expires = excluded.expires",
-            *values,
-        )
+        columns = ("hash", "audience", "created", "expires")
+        changed = ", ".join(f"{column} = excluded.{column}" for column in columns)
+        anew = f"ON CONFLICT (run_id, principal) DO UPDATE SET {changed}"
+        self._write(f"INSERT INTO leadline_shares VALUES (?, ?, ?, ?, ?, ?) {anew}", *values)  # noqa: S608
         self.audit.write("run shared", principal, run_id=run_id, audience=audience, days=days)
         return secret
 

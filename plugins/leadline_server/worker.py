@@ -49,7 +49,6 @@ class Worker:
         self._claims: dict[str, Claim] = {}
         self._handles: dict[str, Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._warming: asyncio.Task[None] | None = None
         # Beats and claims take turns, so that a beat knows every claim.
         self._asking = asyncio.Lock()
         self._threads = ThreadPoolExecutor(2, "queue")
@@ -78,8 +77,6 @@ class Worker:
     def close(self) -> None:
         """Interrupt the runs, so that another worker continues them at once."""
         self.closing.set()
-        if self._warming:
-            self._warming.cancel()
         for handle in self._handles.values():
             handle.cancel_soon(CONTINUED)
 
@@ -89,11 +86,10 @@ class Worker:
     # --- claims ------------------------------------------------------------------------------------------------------
 
     async def _take(self) -> None:
-        # A run of a machine whose indexes are not ready would wait for them, in its time.
-        self._warming = asyncio.create_task(self._client.knowledge.warm())
-        (failure,) = await asyncio.gather(self._warming, return_exceptions=True)
-        if isinstance(failure, Exception):
-            log.warning("the documents cannot be searched now: %s", failure)
+        try:
+            await self._client.knowledge.warm()
+        except LeadlineError as error:
+            log.warning("the documents cannot be searched now: %s", error)
         while not self.closing.is_set():
             claim = None
             if len(self._claims) < self._runs:

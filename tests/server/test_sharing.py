@@ -73,8 +73,8 @@ def test_a_link_that_ended_is_like_one_that_never_was(office: Served, run: str) 
     assert alice.delete(f"/v1/runs/{run}/share").json() == {"ok": True}
     expired = link(alice, run, audience="anyone", days=1)
     with sqlite3.connect(office.folder / "runs" / ".server.sqlite") as database:
-        database.execute("UPDATE shares SET expires = ?", (time.time() - 1,))
-        assert database.execute("SELECT typeof(hash), length(hash) FROM shares").fetchall() == [("blob", 32)]
+        database.execute("UPDATE leadline_shares SET expires = ?", (time.time() - 1,))
+        assert database.execute("SELECT typeof(hash), length(hash) FROM leadline_shares").fetchall() == [("blob", 32)]
     wrong = "/shared/share_" + "x" * 43
     for_people = link(alice, order_and_finish(alice), audience="team")
 

@@ -6,6 +6,7 @@ engine with its ranking, and the fetcher.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from pydantic import Field, SecretStr
@@ -36,9 +37,16 @@ class KnowledgeSettings(PluginSettings):
     )
 
 
+def _ready(settings: KnowledgeSettings) -> str | None:
+    if settings.database.get_secret_value() and find_spec("psycopg") is None:
+        return "plugins.knowledge.database needs psycopg: leadline plugins install 'leadline[fleet]'"
+    return None
+
+
 @search_provider(
     "Documents of `leadline knowledge`, searched by words and by meaning",
     settings=KnowledgeSettings,
+    ready=_ready,
     work="composite",
     cache_key=None,
     uses=("knowledge.store", "knowledge.embedder"),

@@ -9,7 +9,7 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from leadline.contracts import Call, Context
-from leadline.errors import Denied, Unsupported
+from leadline.errors import Unsupported
 from leadline.records import (
     AddedDocuments,
     Blob,
@@ -86,9 +86,6 @@ _NONE_CHOSEN = "the chosen documents are not there (any more): `leadline knowled
 _NEAR = 20 * DEPTH
 
 
-_INSTALL = "leadline plugins install 'leadline[fleet]'"
-
-
 class Shelves:
     """The collections in one folder."""
 
@@ -100,18 +97,11 @@ class Shelves:
     def own(self, principal: Principal | None) -> Shelf:
         """Return the collection that belongs to a principal; without one, the shared one."""
         owner = owner_of(principal)
-        if owner not in self._shelves:
-            self._shelves[owner] = self._shelf(owner)
-        return self._shelves[owner]
+        if owner not in self._shelves and self._database:
+            from leadline_plugins.knowledge.replica import Replica
 
-    def _shelf(self, owner: str) -> Shelf:
-        if not self._database:
-            return Shelf(self._folder, owner)
-        try:
-            from leadline_plugins.knowledge.replica import Replica, database_of
-        except ImportError:
-            raise Denied(f"plugins.knowledge.database needs psycopg: {_INSTALL}") from None
-        return Replica(self._folder / "replica", owner, database_of(self._database))
+            self._shelves[owner] = Replica(self._folder / "replica", owner, self._database)
+        return self._shelves.setdefault(owner, Shelf(self._folder, owner))
 
     def visible(self, principal: Principal | None) -> list[Shelf]:
         """Return the collections that a principal sees and that have documents, the shared one last."""
@@ -255,11 +245,9 @@ class Knowledge:
 
     async def _ranked(self, query: str, shelves: Sequence[Shelf], call: Call) -> Scores:
         run = call.run
-        embedder, store = run.settings.knowledge.embedder, run.settings.knowledge.store
-        asked, probe = (await run.embed([query, PROBE], embedder)).vectors
+        asked, probe = (await run.embed([query, PROBE], run.settings.knowledge.embedder)).vectors
         for shelf in shelves:
-            shelf.check_store(run.settings)
-            await self._context.in_thread(shelf.check_vectors, embedder, store, probe)
+            await self._context.in_thread(shelf.check_vectors, run.settings, probe)
         names = [await self._context.in_thread(shelf.vectors) for shelf in shelves]
         chosen = await self._context.in_thread(_chosen, shelves, run.settings.knowledge.documents)
         depth = DEPTH if chosen is None else _NEAR

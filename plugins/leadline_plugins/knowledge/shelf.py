@@ -58,9 +58,6 @@ class Shelf(DocumentStore):
     def pull(self) -> None:
         """Bring what this machine has of a collection in a database up to date."""
 
-    def check_store(self, settings: Settings) -> None:
-        """Raise `Denied` if others who share the collection would not have its vectors."""
-
     def lock(self, in_thread: Callable[..., Awaitable[Any]]) -> AbstractAsyncContextManager[None]:
         """Hold the lock of writers over all processes; `in_thread` runs blocking code to its end."""
         return locked(self.folder / "lock")
@@ -173,9 +170,9 @@ class Shelf(DocumentStore):
 
     # --- the vectors -------------------------------------------------------------------------------------------------
 
-    def check_vectors(self, embedder: str, store: str, probe: Sequence[float]) -> None:
+    def check_vectors(self, settings: Settings, probe: Sequence[float]) -> None:
         """Raise `Denied`, with the command to run, if another model made the vectors, or another store has them."""
-        about = self.about()
+        about, embedder, store = self.about(), settings.knowledge.embedder, settings.knowledge.store
         if "probe" not in about:
             return
         command = f"`leadline knowledge reembed{f' --principal {self.owner}' if self.owner else ''}`"

@@ -44,7 +44,6 @@ class ShelfWriter:
     @asynccontextmanager
     async def exclusive(self) -> AsyncIterator[None]:
         """Hold the lock of the collection over all processes, and remove what an earlier writer left."""
-        self.shelf.check_store(self._run.settings)
         async with self.shelf.lock(self.in_thread):
             await self._sweep()
             yield
@@ -52,7 +51,7 @@ class ShelfWriter:
     async def check_vectors(self) -> None:
         """Note embedder and store at the first addition; later, raise `Denied` if they are others."""
         probe = await self._probe()
-        await self.in_thread(self.shelf.check_vectors, self._embedder, self._store, probe)
+        await self.in_thread(self.shelf.check_vectors, self._run.settings, probe)
         if "probe" not in await self.in_thread(self.shelf.about):
             await self.in_thread(self.shelf.set_about, self._facts(probe))
 

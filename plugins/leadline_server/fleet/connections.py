@@ -10,10 +10,12 @@ from typing import Any
 import psycopg
 
 from leadline.errors import LeadlineError
-from leadline_server.queue.postgres import connect, without_password
+from leadline_server.queue.postgres import without_password
 from leadline_server.queue.records import unavailable
 
 Rows = list[tuple[Any, ...]]
+# Seconds until a connection, or a packet that nobody acknowledges, counts as lost.
+_PATIENCE = 4
 # Seconds after a failure in which nobody else tries to connect: many threads would wait one after another.
 _REST = 1.0
 
@@ -25,7 +27,8 @@ class Connections:
         self.name = without_password(url)
         self._url = url
         self._free: list[psycopg.Connection] = []
-        self._rest = 0.0
+        # Until when nobody tries to connect, and why.
+        self._rest, self._reason = 0.0, ""
         self._closed = False
 
     @contextmanager
@@ -85,14 +88,21 @@ class Connections:
     def connect(self, *, autocommit: bool = False) -> psycopg.Connection:
         """Return a new connection. Raises `psycopg.OperationalError`."""
         if time.monotonic() < self._rest:
-            raise psycopg.OperationalError("the last connection failed just now")
+            raise psycopg.OperationalError(self._reason)
         try:
-            connection = connect(self._url)
-        except psycopg.OperationalError:
+            return psycopg.connect(
+                self._url,
+                autocommit=autocommit,
+                client_encoding="utf-8",
+                connect_timeout=_PATIENCE,
+                tcp_user_timeout=_PATIENCE * 1000,
+                keepalives_idle=_PATIENCE,
+                keepalives_interval=1,
+            )
+        except psycopg.OperationalError as error:
+            self._reason = _first_line(error)
             self._rest = time.monotonic() + _REST
             raise
-        connection.autocommit = autocommit
-        return connection
 
 
 def _execute(connection: psycopg.Connection, statement: str, values: Sequence[Any]) -> Rows:

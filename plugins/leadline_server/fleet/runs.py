@@ -144,13 +144,13 @@ class PostgresRuns:
         folder = self._root / path
         if deleted:
             shutil.rmtree(folder, ignore_errors=True)
-        if deleted or metadata is None:  # its first session has just begun
             return
         for name, digest in files.items():
             if not (folder / name).is_file() or _digest((folder / name).read_bytes()) != digest:
                 with self.connections.transaction("SELECT 1") as (connection, _):
                     _write(folder / name, self._files.get(connection, path, digest))
-        _write(folder / METADATA, metadata)
+        if metadata is not None:  # else its first session has just begun
+            _write(folder / METADATA, metadata)
         if not (folder / _JOURNAL).is_file():
             _write(folder / _JOURNAL, _MARKER)
 

@@ -14,8 +14,6 @@ from leadline.files import private_file
 
 T = TypeVar("T")
 VERSION = 1
-# The bytes of a secret.
-_BYTES = 32
 TABLES = (
     """CREATE TABLE IF NOT EXISTS leadline_orders (
         run_id TEXT PRIMARY KEY, principal TEXT NOT NULL, content TEXT, request_key TEXT, digest TEXT NOT NULL,
@@ -82,22 +80,21 @@ class Database(Protocol):
 
 
 def secret_of(path: Path, database: Database | None = None) -> bytes:
-    """Return the random bytes of a file, which is made if there is none.
+    """Return the 32 random bytes of a file, which is made if there is none.
 
     With a database, all machines get the bytes of the first that asks, by the name of the file.
     """
     kept = private_file(path).read_bytes()
-    value = kept if len(kept) == _BYTES else secrets.token_bytes(_BYTES)
-    if database:
-        value = database.write(lambda cursor: _first_secret(cursor, path.name, value), lasting=True, silent=True)
+    value = kept if len(kept) == 32 else secrets.token_bytes(32)
+
+    def shared(cursor: Cursor) -> bytes:
+        cursor("CREATE TABLE IF NOT EXISTS leadline_secrets (name TEXT PRIMARY KEY, value BYTEA NOT NULL)")
+        cursor("INSERT INTO leadline_secrets VALUES (?, ?) ON CONFLICT (name) DO NOTHING", path.name, value)
+        return bytes(cursor.rows("SELECT value FROM leadline_secrets WHERE name = ?", path.name)[0][0])
+
+    value = database.write(shared, lasting=True, silent=True) if database else value
     if value != kept:
-        new = private_file(path.with_name(f".{path.name}.{secrets.token_hex(4)}"))
+        new = private_file(path.with_suffix(f".{secrets.token_hex(4)}"))
         new.write_bytes(value)
         new.replace(path)
     return value
-
-
-def _first_secret(cursor: Cursor, name: str, value: bytes) -> bytes:
-    cursor("CREATE TABLE IF NOT EXISTS leadline_secrets (name TEXT PRIMARY KEY, value BYTEA NOT NULL)")
-    cursor("INSERT INTO leadline_secrets VALUES (?, ?) ON CONFLICT (name) DO NOTHING", name, value)
-    return bytes(cursor.rows("SELECT value FROM leadline_secrets WHERE name = ?", name)[0][0])

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from leadline_server.queue.database import Cursor
-from leadline_server.queue.records import unavailable
+from leadline_server.queue.records import QueueUnavailable, unavailable
 
 T = TypeVar("T")
 # Seconds in which a lost connection must come back, and between two attempts.
@@ -34,59 +34,20 @@ class _Transaction:
         return [*self._connection.execute(statement.replace("?", "%s").encode(), values).fetchall()]
 
 
-class _Connection:
-    """A connection that comes back after a restart. One thread after another uses it."""
-
-    def __init__(self, url: str, closed: threading.Event) -> None:
-        self._url, self._closed = url, closed
-        self._lock = threading.Lock()
-        self._connection: psycopg.Connection | None = None
-        self._lost = self._rest = 0.0
-
-    def do(self, work: Callable[[psycopg.Connection], T]) -> T:
-        """Work, and repeat it if the connection was lost. Raises `QueueUnavailable`."""
-        with self._lock:
-            while True:
-                try:
-                    if time.monotonic() < self._rest:
-                        raise self._unavailable("the last attempt failed just now")
-                    self._connection = self._connection or connect(self._url)
-                    result = work(self._connection)
-                except psycopg.OperationalError as error:
-                    self.drop()
-                    self._lost = self._lost or time.monotonic()
-                    if time.monotonic() > self._lost + _PATIENCE or self._closed.wait(_PAUSE):
-                        self._rest = time.monotonic() + _REST
-                        raise self._unavailable(error) from error
-                except psycopg.Error as error:
-                    raise self._unavailable(error) from error
-                else:
-                    self._lost = 0.0
-                    return result
-
-    def drop(self) -> None:
-        if self._connection:
-            self._connection.close()
-        self._connection = None
-
-    def close(self) -> None:
-        with self._lock:
-            self.drop()
-
-    def _unavailable(self, error: object) -> Exception:
-        why = str(error).strip().splitlines() or [type(error).__name__]
-        return unavailable(without_password(self._url), why[0])
-
-
 class PostgresDatabase:
-    """A database by URL: a connection for transactions, one for queries that waits for none, and one that listens."""
+    """A database by URL: a connection that writes, one that reads without waiting for writers, and one that listens.
+
+    They come back after a restart.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._closed = threading.Event()
-        self._writer, self._reader = _Connection(url, self._closed), _Connection(url, self._closed)
-        self._listening = threading.Lock()
+        self._name = without_password(url)
+        self._writing, self._reading, self._listening = threading.Lock(), threading.Lock(), threading.Lock()
+        self._connections: dict[threading.Lock, psycopg.Connection] = {}
+        self._rest = 0.0
         self._listener: psycopg.Connection | None = None
+        self._closed = threading.Event()
 
     def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
         def transaction(connection: psycopg.Connection) -> T:
@@ -99,22 +60,51 @@ class PostgresDatabase:
                     connection.execute(f"NOTIFY {_CHANNEL}".encode())
                 return result
 
-        return self._writer.do(transaction)
+        return self._do(self._writing, transaction)
 
     def read(self, statement: str, *values: Any) -> list[Sequence[Any]]:
         """Return the rows of a query."""
-        return self._reader.do(lambda connection: _Transaction(connection).rows(statement, *values))
+        return self._do(self._reading, lambda connection: _Transaction(connection).rows(statement, *values))
 
     def now(self) -> float:
         """Return the time of the server: machines may be seconds apart."""
         return float(self.read("SELECT EXTRACT(EPOCH FROM clock_timestamp())")[0][0])
+
+    def _do(self, lock: threading.Lock, work: Callable[[psycopg.Connection], T]) -> T:
+        """Work on the connection of a lock."""
+        end = time.monotonic() + _PATIENCE
+        with lock:
+            while True:
+                if time.monotonic() < self._rest:
+                    raise self._unavailable("the last attempt failed just now")
+                try:
+                    if lock not in self._connections:
+                        self._connections[lock] = self._connect()
+                    return work(self._connections[lock])
+                except psycopg.OperationalError as error:
+                    if connection := self._connections.pop(lock, None):
+                        connection.close()
+                    if time.monotonic() > end or self._closed.wait(_PAUSE):
+                        self._rest = time.monotonic() + _REST
+                        raise self._unavailable(error) from error
+                except psycopg.Error as error:
+                    raise self._unavailable(error) from error
+
+    def _connect(self) -> psycopg.Connection:
+        timeout = {"connect_timeout": _CONNECT_TIMEOUT, "tcp_user_timeout": _CONNECT_TIMEOUT * 1000}
+        about = psycopg.conninfo.make_conninfo(self._url, **timeout, client_encoding="utf-8")
+        return psycopg.connect(about, autocommit=True)
+
+    def _unavailable(self, error: object) -> QueueUnavailable:
+        why = str(error).strip().splitlines() or [type(error).__name__]
+        return unavailable(self._name, why[0])
 
     def wait(self, seconds: float) -> None:
         """Listen for a commit."""
         with self._listening:
             try:
                 if self._listener is None or self._listener.closed:
-                    self._listener = connect(self._url)
+                    self._listener = self._connect()
                     self._listener.execute(f"LISTEN {_CHANNEL}".encode())
                     return  # something may have been committed meanwhile
                 for _ in self._listener.notifies(timeout=seconds, stop_after=1):
@@ -127,25 +117,11 @@ class PostgresDatabase:
 
     def close(self) -> None:
         self._closed.set()
-        self._writer.close()
-        self._reader.close()
-        with self._listening:
-            if self._listener:
-                self._listener.close()
-            self._listener = None
-
-
-def connect(url: str) -> psycopg.Connection:
-    """Return a connection; a server that acknowledges nothing for some seconds counts as lost."""
-    return psycopg.connect(
-        url,
-        autocommit=True,
-        client_encoding="utf-8",
-        connect_timeout=_CONNECT_TIMEOUT,
-        tcp_user_timeout=_CONNECT_TIMEOUT * 1000,
-        keepalives_idle=_CONNECT_TIMEOUT,
-        keepalives_interval=1,
-    )
+        with self._writing, self._reading, self._listening:
+            for connection in (*self._connections.values(), self._listener):
+                if connection:
+                    connection.close()
+            self._connections, self._listener = {}, None
 
 
 def without_password(url: str) -> str:

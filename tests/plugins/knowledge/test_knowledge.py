@@ -80,9 +80,7 @@ async def test_documents_of_a_folder_are_found_with_their_place(client: Client, 
     assert str(docs.parent) not in found.model_dump_json(), "no address tells where on the machine a file is"
 
 
-async def test_a_changed_file_replaces_its_earlier_version(
-    client: Client, docs: Path, places: dict[str, Any]
-) -> None:
+async def test_a_changed_file_replaces_its_earlier_version(client: Client, docs: Path, places: dict[str, Any]) -> None:
     await client.knowledge.add(docs)
     (docs / "harbour.md").write_text("# Harbour\n\nThe harbour is eleven fathoms deep at the mole.\n")
     again = await client.knowledge.add(docs)

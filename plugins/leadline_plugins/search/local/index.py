@@ -106,11 +106,6 @@ class LocalIndex:
             raise Unsupported(await self._context.in_thread(without_documents, self._walk()))
         return matches, meant
 
-    async def problems(self, call: Call) -> list[tuple[str, str]]:
-        """Return the files that could not be read, with the reasons."""
-        await self._refresh(call)
-        return await self._context.in_thread(self._store.problems)
-
     async def _refresh(self, call: Call) -> None:
         """Bring the index up to date, and tell a run what of the folders is not in it."""
         async with self._mutex:

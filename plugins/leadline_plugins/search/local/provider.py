@@ -95,10 +95,6 @@ class LocalSearch:
         more = str(end) if len(by_path) > end else None
         return SearchPage(hits=tuple(hits), cursor=more, suggestion=suggestion)
 
-    async def problems(self, call: Call) -> list[tuple[str, str]]:
-        """Return the paths of the files that could not be read, with the reasons."""
-        return await self._index.problems(call)
-
     def _hit(self, path: str, matches: Sequence[Match]) -> Hit:
         best = matches[0]
         return Hit(

@@ -344,7 +344,7 @@ async def test_a_journal_is_a_file_of_a_limited_size(tmp_path: Path, monkeypatch
     journal = await Journal.open(tmp_path / "journal.sqlite")
     await journal.set_meta("order", "x" * 10_000)
     await journal.close()
-    monkeypatch.setattr("leadline._runtime.journal.journal._LARGEST", 9_000)
+    monkeypatch.setattr("leadline._runtime.journal.storage._MOST_ENTRIES", 9_000)
     with pytest.raises(JournalError, match="entries"):
         await Journal.open(tmp_path / "journal.sqlite", mode="read")
     monkeypatch.setattr("leadline._runtime.journal.storage._LARGEST", 9_000)
