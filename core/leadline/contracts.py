@@ -12,7 +12,7 @@ first call and exited at the end, both in the same task. Both have a time limit.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from logging import Logger
 from pathlib import Path
@@ -66,6 +66,8 @@ from leadline.records import (
 )
 
 if TYPE_CHECKING:
+    from asyncio import Event as Closing
+
     from httpx import AsyncClient
 
     from leadline.settings import Settings
@@ -492,3 +494,37 @@ class Observer(Protocol):
     """
 
     async def observe(self, event: Event, /) -> None: ...
+
+
+@dataclass(frozen=True)
+class Submission:
+    """An order of a server's queue: a run, how often it was ordered before, and who ordered it."""
+
+    run_id: str
+    number: int = 0
+    principal: str = field(default="", compare=False)
+    priority: int = field(default=0, compare=False)
+
+
+CarryOut = Callable[[Submission, int], Coroutine[Any, Any, None]]
+
+
+class Dispatcher(Protocol):
+    """Brings the orders of a server to its workers: which process carries one out, and when.
+
+    `runs.dispatcher` names it. Orders and runs are kept elsewhere. Every method may be called in several processes, and
+    repeated after a crash.
+    """
+
+    async def submit(self, order: Submission, /) -> None:
+        """Accept an order, once however often it is repeated. Principals take turns; a higher priority comes first."""
+
+    async def cancel(self, order: Submission, /) -> None:
+        """Drop an order that was withdrawn, unless it is carried out already."""
+
+    async def work(self, carry_out: CarryOut, /, *, slots: int, closing: Closing) -> None:
+        """Carry out orders, at most `slots` at once, until `closing` is set; return when the last one has returned.
+
+        `carry_out` takes an order and the number of the attempt, which is higher than those before. If it raises, or
+        its process dies, there is another attempt, by any worker. It is cancelled when another worker has the order.
+        """

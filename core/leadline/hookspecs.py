@@ -30,6 +30,7 @@ from leadline.contracts import (
     ChartRunner,
     ClaimJudge,
     Context,
+    Dispatcher,
     Embedder,
     Fetcher,
     MapStage,
@@ -359,6 +360,12 @@ class observer(Offer[Observer]):
     """Observers of events."""
 
     kind = "observers"
+
+
+class dispatcher(Offer[Dispatcher]):
+    """Dispatchers, which bring the orders of a server to its workers."""
+
+    kind = "dispatchers"
 
 
 class Hooks:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, SecretStr
 
-from leadline.contracts import Call, Context, Run, Search, StageRun
+from leadline.contracts import Call, Context, Run, Search, StageRun, Submission
 from leadline.errors import (
     BadReply,
     Denied,
@@ -35,6 +35,7 @@ from leadline.hookspecs import (
     ai_provider,
     chart_runner,
     claim_judge,
+    dispatcher,
     embedder,
     fetcher,
     map_stage,
@@ -78,6 +79,7 @@ __all__ = [
     "Search",
     "SecretStr",
     "StageRun",
+    "Submission",
     "Task",
     "TaskKind",
     "TooLong",
@@ -87,6 +89,7 @@ __all__ = [
     "ai_provider",
     "chart_runner",
     "claim_judge",
+    "dispatcher",
     "embedder",
     "fetcher",
     "map_stage",

@@ -24,6 +24,7 @@ from leadline import Client
 from leadline.errors import LeadlineError, UsageError
 from leadline_server.access import PEER
 from leadline_server.app import App
+from leadline_server.dispatchers import dispatcher_of, submit_orders
 from leadline_server.limits import Address
 from leadline_server.queue import Queue
 from leadline_server.service import Service
@@ -176,10 +177,14 @@ async def serve(
             app.service.check_models()
             app.service.ready = True
             started(Running(f"http://{host}:{port}", server.end))
+            app.service.dispatcher = await dispatcher_of(client)
             tasks = [
                 asyncio.create_task(_delete_old(app.service), name="keep"),
                 asyncio.create_task(app.service.documents.follow_folders(), name="folders"),
             ]
+            if app.service.dispatcher:
+                submitting = submit_orders(app.service.active, app.service.dispatcher, address.limits.at_once)
+                tasks.append(asyncio.create_task(submitting, name="orders"))
             try:
                 await (work() if work else app.service.closing.wait())
             finally:

@@ -22,6 +22,8 @@ class Limits:
     """Limits of the server: `runs`, `streams` and `requests` per minute hold for each principal; `body` in bytes."""
 
     runs: int = 4
+    at_once: int = 0
+    """Runs of each principal that a dispatcher knows at once; 0 is no limit."""
     streams: int = 16
     requests: int = 600
     body: int = 256 * 1024

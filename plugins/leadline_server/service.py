@@ -24,6 +24,7 @@ from starlette.requests import Request
 
 from leadline import Client
 from leadline.comparison import Comparison
+from leadline.contracts import Dispatcher
 from leadline.errors import AlreadyAnswered, ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Notice, Report, Turn
@@ -101,6 +102,7 @@ class Service:
     url: str = ""
     metrics: ServerMetrics = field(default_factory=ServerMetrics)
     ready: bool = False
+    dispatcher: Dispatcher | None = None
 
     def __post_init__(self) -> None:
         self.streams = Slots(self.limits.streams, "%(number)s streams are open, which is the limit")
@@ -381,6 +383,9 @@ class Service:
         if run is None or run.state != "waiting":
             return False
         withdrawn = await asyncio.to_thread(self.queue.withdraw, run_id, principal, reason)
+        if withdrawn and self.dispatcher:
+            with suppress(Exception):  # then a worker finds that it was withdrawn
+                await self.dispatcher.cancel(run.submission)
         await self.active.refresh()
         return withdrawn
 

@@ -54,10 +54,10 @@ class _Seen:
 class Supervisor:
     """Keeps `count` workers running, each a process that `command` starts.
 
-    It also gives back the runs of workers whose own parent is gone.
+    It also gives back the runs of workers whose own parent is gone, unless a dispatcher does (`queue` is None).
     """
 
-    def __init__(self, queue: Queue, command: Sequence[str], count: int, *, limit: float = LIMIT) -> None:
+    def __init__(self, queue: Queue | None, command: Sequence[str], count: int, *, limit: float = LIMIT) -> None:
         self._queue, self._command, self._limit = queue, list(command), limit
         self._children = [_Child() for _ in range(count)]
         self._seen: dict[str, _Seen] = {}
@@ -110,6 +110,8 @@ class Supervisor:
 
     async def _give_back(self, worker: str, *, died: bool = True) -> bool:
         """Give the orders of a worker that is gone back; return False if the queue does not answer."""
+        if self._queue is None:
+            return True
         try:
             count = await asyncio.to_thread(self._queue.leave, worker, died=died)
         except QueueUnavailable as error:
@@ -122,6 +124,8 @@ class Supervisor:
 
     async def _look(self) -> None:
         """Find the workers that do not beat, and those whose process is gone."""
+        if self._queue is None:
+            return
         try:
             workers = await asyncio.to_thread(self._queue.workers)
         except QueueUnavailable:

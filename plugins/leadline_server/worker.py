@@ -1,8 +1,8 @@
-"""A worker: it takes orders from the queue and works on their runs, until it is told to end.
+"""A worker: it works on the runs that its dispatcher brings, until it is told to end.
 
-A run belongs to the worker whose claim is the latest: its number is compared before a session starts and at every
-beat. The lock of the run's folder keeps all other processes away, and the journal refuses a worker that wakes up after
-another one took the run over. What a worker leaves unfinished, however it ends, another one continues from the journal.
+A run belongs to the worker whose claim is the latest: its number is compared before a session starts. The lock of the
+run's folder keeps all other processes away, and the journal refuses a worker that wakes up after another one took the
+run over. What a worker leaves unfinished, however it ends, another one continues from the journal.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,191 +19,141 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline import Client, Run
+from leadline.contracts import Dispatcher, Submission
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.events import Subscription, utc_now
 from leadline.runs import Result, RunInfo
 from leadline_server import logs
-from leadline_server.processes import name_of
-from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable, Replaced
+from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable
 
 T = TypeVar("T")
 log = logging.getLogger("leadline.worker")
 # The reason of a cancellation after which the run is continued, by this worker or another one.
 CONTINUED = "its worker ended; another one continues the run"
-# Seconds between two beats; without one for so many, a worker ends, because its runs may belong to others.
-BEAT, PATIENCE = 1.0, 30.0
+# Seconds between two attempts to tell the queue what became of an order, and for which it is tried.
+_PAUSE, PATIENCE = 1.0, 30.0
 # Seconds for which a run is given back while another process works on it.
 _BUSY = 1.0
-# Seconds that an idle worker waits for a word of the queue before it looks again.
-_IDLE = 0.5
 
 
 class Worker:
-    """Works on at most `runs` runs at once. Use it on one event loop."""
+    """Works on the runs of a queue. Use it on one event loop; `closing` ends it, so that another one continues them."""
 
-    def __init__(self, client: Client, queue: Queue, runs: int, *, name: str = "", of_a_user: int = 0) -> None:
-        self.name = name or name_of(os.getpid())
+    def __init__(self, client: Client, queue: Queue, dispatcher: Dispatcher, name: str) -> None:
         self.closing = asyncio.Event()
-        self._client, self._queue, self._runs, self._of_a_user = client, queue, runs, of_a_user
-        self._claims: dict[str, Claim] = {}
-        self._handles: dict[str, Run] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        # Beats and claims take turns, so that a beat knows every claim.
-        self._asking = asyncio.Lock()
+        self._client, self._queue, self._dispatcher, self._name = client, queue, dispatcher, name
+        self._handles: dict[Claim, Run] = {}
+        # The claims whose runs are left to others.
+        self._left: set[Claim] = set()
         self._threads = ThreadPoolExecutor(2, "queue")
 
-    async def work(self) -> None:
-        """Take orders until `close`. Raises `QueueUnavailable` if the queue is gone for too long, or `Replaced`."""
-        await self._ask(self._queue.enter, self.name)
-        beating = asyncio.create_task(self._beat())
-        taking = asyncio.create_task(self._take())
+    async def work(self, slots: int) -> None:
+        """Work on at most `slots` runs at once until `closing` is set. Raises what the dispatcher raises."""
+        interrupting = asyncio.create_task(self._interrupt_all())
         try:
-            await asyncio.wait({beating, taking}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (beating, taking):
-                if task.done():
-                    task.result()
+            await self._client.knowledge.warm()
+        except LeadlineError as error:
+            log.warning("the documents cannot be searched now: %s", error)
+        try:
+            await self._dispatcher.work(self._carry_out, slots=slots, closing=self.closing)
         finally:
-            self.close()
-            await asyncio.wait({taking})
-            while self._tasks:
-                await asyncio.wait(self._tasks)
-            beating.cancel()
-            await asyncio.gather(beating, return_exceptions=True)
+            interrupting.cancel()
             with suppress(QueueUnavailable):
-                await self._ask(self._queue.leave, self.name)
+                await self._ask(self._queue.leave, self._name)
             self._threads.shutdown(wait=False)
 
-    def close(self) -> None:
-        """Interrupt the runs, so that another worker continues them at once."""
-        self.closing.set()
+    async def _interrupt_all(self) -> None:
+        await self.closing.wait()
         for handle in self._handles.values():
             handle.cancel_soon(CONTINUED)
 
     async def _ask(self, function: Callable[..., T], *values: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *values)
 
-    # --- claims ------------------------------------------------------------------------------------------------------
-
-    async def _take(self) -> None:
-        try:
-            await self._client.knowledge.warm()
-        except LeadlineError as error:
-            log.warning("the documents cannot be searched now: %s", error)
-        while not self.closing.is_set():
-            claim = None
-            if len(self._claims) < self._runs:
-                with suppress(QueueUnavailable):  # `_beat` decides for how long that is acceptable
-                    async with self._asking:
-                        claim = await self._ask(self._queue.claim, self.name, self._runs, self._of_a_user)
-                        if claim:
-                            self._claims[claim.run_id] = claim
-            if claim:
-                task = asyncio.create_task(self._drive(claim), name=f"order {claim.run_id}")
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-            else:
-                await self._pause()
-
-    async def _pause(self) -> None:
-        """Wait for a word of the queue, the end of a run, or that of the worker."""
-        if len(self._claims) < self._runs:
-            with suppress(QueueUnavailable):
-                await self._ask(self._queue.wait, _IDLE)
-        elif not self._tasks:
-            await asyncio.sleep(_IDLE)
-        else:
-            closing = asyncio.create_task(self.closing.wait())
-            await asyncio.wait({*self._tasks, closing}, return_when=asyncio.FIRST_COMPLETED)
-            closing.cancel()
-
-    async def _beat(self) -> None:
-        """Tell that this worker is alive, and let go of what belongs to others by now."""
-        last = time.monotonic()
-        while True:
+    async def _carry_out(self, order: Submission, attempt: int) -> None:
+        """Take a run to its end; raise an error if it is to be continued. Cancelled, it interrupts the run first."""
+        claim = await self._ask(self._queue.take, order, attempt, self._name)
+        if claim is None:
+            return
+        session = asyncio.create_task(self._session(claim), name=f"order {claim.run_id}")
+        while not session.done():
             try:
-                async with self._asking:
-                    held = await self._ask(self._queue.beat, self.name)
-                    self._compare(held)
-                last = time.monotonic()
-                for run_id in held.keys() - self._claims.keys():  # of a claim whose answer was lost
-                    await self._ask(self._queue.release, run_id, held[run_id])
-            except QueueUnavailable:
-                if time.monotonic() - last > PATIENCE:
-                    raise
-            except Replaced:
-                log.warning("this worker was taken for dead: others continue its runs")
-                raise
-            await asyncio.sleep(BEAT)
+                await asyncio.wait({session})
+            except asyncio.CancelledError:
+                self._left.add(claim)
+                if handle := self._handles.get(claim):
+                    log.warning("run %s: another worker continues it", claim.run_id)
+                    handle.cancel_soon(CONTINUED)
+        self._left.discard(claim)
+        session.result()
 
-    def _compare(self, held: dict[str, int]) -> None:
-        for run_id, claim in self._claims.items():
-            handle = self._handles.get(run_id)
-            if handle and held.get(run_id) != claim.epoch:
-                log.warning("run %s: another worker continues it", run_id)
-                handle.cancel_soon(CONTINUED)
-
-    # --- one run -----------------------------------------------------------------------------------------------------
-
-    async def _drive(self, claim: Claim) -> None:
+    async def _session(self, claim: Claim) -> None:
+        """Work on a run, and tell the queue what became of the order."""
+        end: Any = (self._queue.release, claim.run_id, claim.epoch)
+        again: LeadlineError | None = JournalBusy(CONTINUED)
         with logs.context(run_id=claim.run_id, user=claim.run.principal):
-            await self._carry_out(claim)
+            try:
+                if await asyncio.to_thread(self._has_ended, claim) or await self._run(claim):
+                    again, end = None, (self._queue.done, claim)
+                    if limit := waits_until(await asyncio.to_thread(self._find, claim.run)):
+                        seconds = max(0.0, (limit - utc_now()).total_seconds())
+                        end = (self._queue.expect, claim, seconds)
+            except JournalBusy as error:
+                again, end = error, (self._queue.later, claim, _BUSY)
+            except QueueUnavailable as error:
+                log.warning("run %s: %s", claim.run_id, error)
+                again = error
+            except LeadlineError as error:
+                log.warning("run %s: %s", claim.run_id, error)
+                again, end = None, (self._queue.done, claim, str(error))
+            except Exception:
+                log.exception("run %s", claim.run_id)
+                problem = "the run could not be started; the log of its worker has the details"
+                again, end = None, (self._queue.done, claim, problem)
+            finally:
+                self._handles.pop(claim, None)
+                told = await self._tell(*end)
+                # What a run leaves in reference cycles, some 5 MB, would stay for tens of runs: see `tune_gc`.
+                gc.collect()
+        if again or not told:
+            raise again or QueueUnavailable("the queue does not know the end of the run")
 
-    async def _carry_out(self, claim: Claim) -> None:
-        """Take a run to its end, and give the order back unless it has ended."""
-        end: tuple[Callable[..., bool], tuple[object, ...]] = (self._queue.release, (claim.run_id, claim.epoch))
-        try:
-            if await asyncio.to_thread(self._has_ended, claim) or await self._run(claim):
-                end = (self._queue.done, (claim,))
-                if limit := waits_until(await asyncio.to_thread(self._find, claim.run)):
-                    end = (self._queue.later, (claim, max(0.0, (limit - utc_now()).total_seconds())))
-        except JournalBusy:
-            end = (self._queue.later, (claim, _BUSY))
-        except QueueUnavailable as error:
-            log.warning("run %s: %s", claim.run_id, error)
-        except LeadlineError as error:
-            log.warning("run %s: %s", claim.run_id, error)
-            end = (self._queue.done, (claim, str(error)))
-        except Exception:
-            log.exception("run %s", claim.run_id)
-            end = (self._queue.done, (claim, "the run could not be started; the log of its worker has the details"))
-        finally:
-            self._handles.pop(claim.run_id, None)
-            await self._tell(*end)
-            del self._claims[claim.run_id]
-            # What a run leaves in reference cycles, some 5 MB, would stay for tens of runs: see `tune_gc`.
-            gc.collect()
-
-    async def _tell(self, function: Callable[..., object], values: tuple[object, ...]) -> None:
-        """Tell the queue what became of an order, or what it cost; one that is gone for too long is not told."""
+    async def _tell(self, function: Callable[..., object], *values: object) -> bool:
+        """Tell the queue what became of an order, or what it cost; return False if it is gone for too long."""
         end = time.monotonic() + PATIENCE
         while True:
             try:
                 await self._ask(function, *values)
             except QueueUnavailable:
                 if time.monotonic() > end:
-                    return
-                await asyncio.sleep(BEAT)
+                    return False
+                await asyncio.sleep(_PAUSE)
             else:
-                return
+                return True
+
+    async def _goes_on(self, claim: Claim) -> bool:
+        """Return whether this worker is to work on the run."""
+        is_left = self.closing.is_set() or claim in self._left
+        return not is_left and await self._ask(self._queue.is_current, claim)
 
     async def _run(self, claim: Claim) -> bool:
         """Run a session; return False if the run is to be continued."""
-        if self.closing.is_set() or not await self._ask(self._queue.is_current, claim):
+        if not await self._goes_on(claim):
             return False
         handle = await self._start(claim)
         handle.events().close()  # nobody reads it; it would keep all events
         handle.publish()
         logging_failures = asyncio.create_task(_log_failures(handle.subscribe(deltas=False)))
         logs.write(log, "run begins", pipeline=handle.snapshot().pipeline, session=handle.snapshot().sessions)
-        self._handles[claim.run_id] = handle
-        if self.closing.is_set() or not await self._ask(self._queue.is_current, claim):
+        self._handles[claim] = handle
+        if not await self._goes_on(claim):
             handle.cancel_soon(CONTINUED)
         result = await handle.result()
         await logging_failures  # it ends with the run
         if result.exit_code == JournalBusy.exit_code:  # it lost the run, or the disk did not answer
             logs.write(log, "run is tried again", logging.WARNING, reason=result.reason)
             raise JournalBusy(result.reason)
-        await self._tell(self._queue.spend, (claim.run_id, claim.run.principal, _spent(result)))
+        await self._tell(self._queue.spend, claim.run_id, claim.run.principal, _spent(result))
         is_continued = result.status == "cancelled" and result.reason == CONTINUED
         message = "run waits for an answer" if result.status == "waiting" else "run ended"
         logs.write(log, "run is left to another worker" if is_continued else message, **_sums(result))

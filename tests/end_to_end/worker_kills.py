@@ -31,8 +31,10 @@ from leadline.errors import LeadlineError
 from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline_server import supervisor, worker
+from leadline_server import dispatchers, supervisor
+from leadline_server.processes import name_of
 from leadline_server.queue import QueueUnavailable, open_queue, sql
+from leadline_server.worker import Worker
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -41,7 +43,7 @@ from tests.server.queue.cluster import Cluster, cluster
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 WORKERS, RUNS = 2, 4
 # Seconds without a beat after which a worker is killed here, and between two beats.
-LIMIT, worker.BEAT = 2.0, 0.25
+LIMIT, dispatchers.BEAT = 2.0, 0.25
 # Seconds between two strikes at most: the runs of a queue that is left alone for longer have all ended.
 MOST_PAUSE = 4.0
 
@@ -72,11 +74,12 @@ async def work(folder: Path, url: str) -> None:
     queue = open_queue(url, folder / "runs")
     async with client(folder) as runs:
         runs.plugins.pipeline()
-        own = worker.Worker(runs, queue, RUNS)
+        name = name_of(os.getpid())
+        own = Worker(runs, queue, dispatchers.Embedded(queue, name), name)
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, own.close)
-        loop.add_reader(sys.stdin, own.close)
-        await own.work()
+        loop.add_signal_handler(signal.SIGTERM, own.closing.set)
+        loop.add_reader(sys.stdin, own.closing.set)
+        await own.work(RUNS)
 
 
 async def patiently(function: Callable[..., Any], *values: object) -> Any:

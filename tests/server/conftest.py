@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -25,7 +26,9 @@ from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_server.command import Running, serve
+from leadline_server.dispatchers import Embedded
 from leadline_server.limits import Address, Limits
+from leadline_server.processes import name_of
 from leadline_server.queue import open_queue
 from leadline_server.sign_in import AccessSettings
 from leadline_server.store import Store
@@ -161,15 +164,16 @@ def running(
         queue = open_queue("", folder / "runs")
         async with client_of() as working:
             working.plugins.pipeline()
-            worker = Worker(working, queue, worker_places)
-            task = asyncio.create_task(worker.work())
+            name = name_of(os.getpid())
+            worker = Worker(working, queue, Embedded(queue, name), name)
+            task = asyncio.create_task(worker.work(worker_places))
             url = f"http://{host}:{port}" if port else ""
             chosen = limits or Limits(requests=100_000, runs=50)
             address = Address(host, port, names, chosen, url, access or AccessSettings())
             try:
                 await serve(client_of(), store, queue, address, tell)
             finally:
-                worker.close()
+                worker.closing.set()
                 await task
                 queue.close()
 

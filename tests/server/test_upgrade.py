@@ -20,6 +20,7 @@ from leadline.contracts import Call
 from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
+from leadline_server.dispatchers import Embedded
 from leadline_server.queue import open_queue
 from leadline_server.worker import Worker
 
@@ -58,11 +59,11 @@ async def test_runs_in_flight_of_an_earlier_version_continue_and_repeat_nothing(
         ends = [await (await client.resume(alone)).result()]
         for worker in queue.workers():  # as its supervisor does
             queue.leave(worker.id, died=True)
-        own = Worker(client, queue, 2, name="w")
-        working = asyncio.create_task(own.work())
+        own = Worker(client, queue, Embedded(queue, "w"), "w")
+        working = asyncio.create_task(own.work(2))
         while queue.active():
             await asyncio.sleep(0.05)
-        own.close()
+        own.closing.set()
         await working
         queue.close()
         found = {name: client.find(name) for name in (*orders, alone)}

@@ -22,7 +22,8 @@ from leadline.plugin import middleware
 from leadline.runs import Metadata
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline_server import processes, worker
+from leadline_server import dispatchers, processes, worker
+from leadline_server.dispatchers import Embedded
 from leadline_server.queue import Queue, QueueUnavailable, open_queue
 from leadline_server.supervisor import Supervisor
 
@@ -40,17 +41,19 @@ def queue(tmp_path: Path) -> Any:
 
 
 @asynccontextmanager
-async def working(folder: Path, queue: Queue, gate: Gate, name: str = "w") -> AsyncIterator[worker.Worker]:
+async def working(
+    folder: Path, queue: Queue, gate: Gate, name: str = "w", slots: int = 4
+) -> AsyncIterator[worker.Worker]:
     offer = middleware("For a test")(lambda: gate)
     used = {key: value for key, value in SETTINGS.items() if key != "clarify.mode"} | {"middleware": ["gate"]}
     plugins = [fake_web(), plugin("gate", offer)]
     async with leadline.Client(plugins=plugins, folder=folder / "runs", cache=folder / "cache", set=used) as client:
-        made = worker.Worker(client, queue, 4, name=name)
-        task = asyncio.create_task(made.work())
+        made = worker.Worker(client, queue, Embedded(queue, name), name)
+        task = asyncio.create_task(made.work(slots))
         try:
             yield made
         finally:
-            made.close()
+            made.closing.set()
             await task
 
 
@@ -93,34 +96,34 @@ async def test_a_worker_that_ends_in_order_gives_its_runs_back_at_once(
 async def test_a_worker_lets_go_of_a_run_that_belongs_to_another_one(
     tmp_path: Path, queue: Queue, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "BEAT", 0.05)
+    monkeypatch.setattr(dispatchers, "BEAT", 0.05)
     order = an_order(tmp_path)
     queue.put(order, None)
     with gate.closed():
-        async with working(tmp_path, queue, gate) as late:
+        async with working(tmp_path, queue, gate, slots=1) as late:
             await until(lambda: (found := state(tmp_path, order.run_id)) and found.status == "running")
-            late._runs = 0  # it takes nothing any more
             queue.leave("w", died=True)
             queue.enter("w")
             current = await until(lambda: queue.claim("other"))
             await until(lambda: state(tmp_path, order.run_id).reason == worker.CONTINUED)
-            await until(lambda: not late._claims)
+            await until(lambda: not late._handles)
     assert (current.epoch, queue.is_current(current)) == (2, True)
 
 
 async def test_a_worker_that_is_taken_for_dead_while_it_ends_says_so_in_one_line(
-    tmp_path: Path, queue: Queue, gate: Gate, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, queue: Queue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(worker, "BEAT", 0.05)
-    async with working(tmp_path, queue, gate) as late:
-        await until(queue.workers)
-        late._tasks.add(ending := asyncio.create_task(asyncio.sleep(PATIENCE)))
-        ending.add_done_callback(late._tasks.discard)
-        late.close()
-        await asyncio.sleep(1.2 * worker._IDLE)  # it takes nothing any more
-        queue.leave("w", died=True)
-        await until(lambda: caplog.records)
-        ending.cancel()
+    monkeypatch.setattr(dispatchers, "BEAT", 0.05)
+    closing, ending, order = asyncio.Event(), asyncio.Event(), an_order(tmp_path)
+    queue.put(order, None)
+    working = asyncio.create_task(Embedded(queue, "w").work(lambda *_: ending.wait(), slots=4, closing=closing))
+    await until(lambda: queue.active()[0].state == "claimed")
+    closing.set()
+    await asyncio.sleep(1.2 * dispatchers._IDLE)  # it takes nothing any more
+    queue.leave("w", died=True)
+    await until(lambda: caplog.records)
+    ending.set()
+    await working
     gc.collect()
     assert [(record.exc_info, "taken for dead" in record.message) for record in caplog.records] == [(None, True)]
 

@@ -49,6 +49,7 @@ KIND_OF_KEY = {
     "verify.judges": "claim_judges",
     "middleware": "middleware",
     "observers": "observers",
+    "runs.dispatcher": "dispatchers",
 }
 # Keys whose plugins are left out with a notice if they cannot work.
 _MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}

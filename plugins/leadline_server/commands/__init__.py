@@ -10,11 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from leadline.commands import count, database_url, folder_of, run_environment
+from leadline.commands import count, database_url, folder_of, run_environment, runs_of
+from leadline.errors import UsageError
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
     from leadline_server.store import Store
+    from leadline_server.supervisor import Supervisor
 
 
 def database_option(parser: ArgumentParser, **options: Any) -> None:
@@ -40,12 +42,24 @@ def worker_options(parser: ArgumentParser) -> None:
     run_environment(parser)
 
 
+def supervisor_of(args: Namespace, queue: Queue) -> Supervisor:
+    """Return the parent of the workers that the options choose."""
+    from leadline_server.supervisor import Supervisor
+
+    return Supervisor(None if runs_of(args).dispatcher else queue, worker_command(args), args.workers)
+
+
 @contextmanager
 def queue_of(args: Namespace) -> Iterator[Queue]:
     """Open the queue that the options of a command choose."""
     from leadline_server.queue import open_queue
 
     url = database_url(args)
+    if url and not runs_of(args).dispatcher:
+        raise UsageError(
+            "--database: on several machines a dispatcher gives the runs to workers, and runs.dispatcher is empty: "
+            "--set runs.dispatcher=temporal, of the package leadline-temporal"
+        )
     with closing(open_queue(url, folder_of(args).absolute())) as queue:
         if url:
             from leadline.api import secret_file

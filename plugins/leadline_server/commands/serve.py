@@ -29,7 +29,7 @@ from leadline.commands import (
 )
 from leadline.commands.output import say, table, write, write_json
 from leadline.errors import UsageError
-from leadline_server.commands import database_option, queue_of, store_of, worker_command, worker_options
+from leadline_server.commands import database_option, queue_of, store_of, supervisor_of, worker_options
 
 if TYPE_CHECKING:
     from leadline_server.store import Store, Token
@@ -137,14 +137,19 @@ def run(args: Namespace) -> int:
     from leadline_server.processes import use_one_heap
     from leadline_server.queue import Quota
     from leadline_server.sign_in import AccessSettings, read_access
-    from leadline_server.supervisor import Supervisor
 
     use_one_heap()
     if args.docs:  # their files are documents of everybody, beside those that users add
         folders = [str(Path(folder).expanduser().absolute()) for folder in args.docs]
         args.set, args.docs = [*args.set, f"plugins.local.folders={json.dumps(folders)}"], []
     quota = Quota(None, args.max_tokens_day, args.max_tokens_month, args.max_money_day, args.max_money_month)
-    limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams, quota=quota)
+    limits = Limits(
+        runs=args.max_runs,
+        at_once=args.runs_per_user,
+        requests=args.max_requests,
+        streams=args.max_streams,
+        quota=quota,
+    )
     access = read_access(args.access, args.url) if args.access else AccessSettings()
     address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url, access)
 
@@ -153,7 +158,7 @@ def run(args: Namespace) -> int:
 
     configure(args.log)
     with _store(args) as store, queue_of(args) as queue:
-        supervisor = Supervisor(queue, worker_command(args), args.workers)
+        supervisor = supervisor_of(args, queue)
 
         async def work() -> None:
             tune_gc()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from leadline.commands import client_of, run_coroutine
 from leadline.commands.output import plural, say
-from leadline_server.commands import queue_of, use_own_folder, worker_command, worker_options
+from leadline_server.commands import queue_of, supervisor_of, use_own_folder, worker_options
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
@@ -40,9 +40,7 @@ def run(args: Namespace) -> int:
 
 
 async def _supervise(args: Namespace, queue: Queue) -> None:
-    from leadline_server.supervisor import Supervisor
-
-    watching = asyncio.create_task(Supervisor(queue, worker_command(args), args.workers).run())
+    watching = asyncio.create_task(supervisor_of(args, queue).run())
     with _signals(watching.cancel):
         say(
             f"{plural(args.workers, 'worker')} of up to {plural(args.runs, 'run')}  (Ctrl-C ends; runs go on elsewhere)"
@@ -55,6 +53,7 @@ async def _supervise(args: Namespace, queue: Queue) -> None:
 def _work(args: Namespace, queue: Queue) -> int:
     """Be the process of one worker: its standard input ends with its parent."""
     from leadline.api import tune_gc
+    from leadline_server.dispatchers import Embedded, dispatcher_of
     from leadline_server.processes import name_of, use_one_heap
     from leadline_server.queue import Replaced
     from leadline_server.worker import Worker
@@ -67,18 +66,19 @@ def _work(args: Namespace, queue: Queue) -> int:
         async with client_of(args, permits=queue.permits(name)) as client:
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             tune_gc()
-            worker = Worker(client, queue, args.runs, name=name, of_a_user=args.runs_per_user)
+            dispatcher = await dispatcher_of(client) or Embedded(queue, name, args.runs_per_user)
+            worker = Worker(client, queue, dispatcher, name)
             loop = asyncio.get_running_loop()
 
             def parent_ended() -> None:
                 if not os.read(sys.stdin.fileno(), 1):
                     loop.remove_reader(sys.stdin)
-                    worker.close()
+                    worker.closing.set()
 
             loop.add_reader(sys.stdin, parent_ended)
             try:
-                with _signals(worker.close):
-                    await worker.work()
+                with _signals(worker.closing.set):
+                    await worker.work(args.runs)
             finally:
                 loop.remove_reader(sys.stdin)
 

@@ -13,14 +13,14 @@ from typing import Any, Protocol, TypeVar
 from leadline.files import private_file
 
 T = TypeVar("T")
-VERSION = 1
+VERSION = 2
 TABLES = (
     """CREATE TABLE IF NOT EXISTS leadline_orders (
         run_id TEXT PRIMARY KEY, principal TEXT NOT NULL, content TEXT, request_key TEXT, digest TEXT NOT NULL,
         state TEXT NOT NULL, priority INTEGER NOT NULL, worker TEXT NOT NULL, epoch INTEGER NOT NULL,
         begun INTEGER NOT NULL, deaths INTEGER NOT NULL, retry_failed INTEGER NOT NULL,
         created DOUBLE PRECISION NOT NULL, ordered DOUBLE PRECISION NOT NULL, not_before DOUBLE PRECISION NOT NULL,
-        problem TEXT NOT NULL, status TEXT NOT NULL)""",
+        problem TEXT NOT NULL, status TEXT NOT NULL, submitted DOUBLE PRECISION NOT NULL DEFAULT 0)""",
     """CREATE UNIQUE INDEX IF NOT EXISTS leadline_keys ON leadline_orders (principal, request_key)
         WHERE request_key IS NOT NULL""",
     "CREATE INDEX IF NOT EXISTS leadline_active ON leadline_orders (state) WHERE state <> 'ended'",

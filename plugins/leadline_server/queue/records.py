@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from leadline.contracts import Submission
 from leadline.errors import LeadlineError
 from leadline.runs import Order
 
+# The epoch of a claim is the number of the order times this, plus that of the attempt.
+ATTEMPTS = 1 << 20
 State = Literal["waiting", "claimed", "ended"]
 
 
@@ -109,6 +112,11 @@ class QueuedRun:
     status: str
 
     @property
+    def submission(self) -> Submission:
+        """The order, as dispatchers know it."""
+        return Submission(self.run_id, self.epoch // ATTEMPTS)
+
+    @property
     def is_active(self) -> bool:
         """Whether the order waits or is worked on."""
         return self.state != "ended"
@@ -133,6 +141,10 @@ class Claim:
     @property
     def epoch(self) -> int:
         return self.run.epoch
+
+    @property
+    def attempt(self) -> int:
+        return self.run.epoch % ATTEMPTS
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+from leadline.contracts import Submission
 from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
 from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, secret_of
-from leadline_server.queue.records import Claim, Full, Notification, QueuedRun, Quota, Replaced, Spent, Taken, Worker
+from leadline_server.queue.records import (
+    ATTEMPTS,
+    Claim,
+    Full,
+    Notification,
+    QueuedRun,
+    Quota,
+    Replaced,
+    Spent,
+    Taken,
+    Worker,
+)
 
 T = TypeVar("T")
 # Seconds after which a share that was not renewed is free.
@@ -107,11 +120,15 @@ class SqlPermits:
         return await asyncio.get_running_loop().run_in_executor(self._thread, write)
 
 
+# What makes an order another one for the dispatcher.
+_ANEW = f"submitted = 0, epoch = (leadline_orders.epoch / {ATTEMPTS} + 1) * {ATTEMPTS}"
 _SPENT = "SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0) FROM leadline_usage"
 _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_failed, begun, problem, status"
 # Deaths of its workers after which an order is not tried again, and those after which it waits longer each time.
 MOST_DEATHS, _PATIENT_DEATHS = 20, 3
 _LONGEST_PAUSE = 60.0
+# Seconds after which a dispatcher is told of an order again, in case it lost it; and orders that it is told at once.
+_AGAIN, _AT_ONCE = 300.0, 50
 
 
 class Queue:
@@ -193,7 +210,7 @@ class Queue:
                 "deaths, retry_failed, created, ordered, not_before, problem, status) "
                 "VALUES (?, ?, '', 'waiting', 0, '', 0, 0, 0, ?, ?, ?, 0, '', '') ON CONFLICT (run_id) DO UPDATE SET "
                 "state = 'waiting', begun = 0, deaths = 0, retry_failed = excluded.retry_failed, "
-                "ordered = excluded.ordered, not_before = 0, problem = '', status = ''",
+                "ordered = excluded.ordered, not_before = 0, problem = '', status = '', " + _ANEW,
                 *(run_id, who, int(retry_failed), now, now),
             )
 
@@ -240,6 +257,58 @@ class Queue:
         # Lasting, like all that moves an order: a claim that a crash of the database undid would give its epoch twice.
         return self._database.write(work, lasting=True)
 
+    def take(self, order: Submission, attempt: int, worker: str) -> Claim | None:
+        """Claim the order of a dispatcher; return None if it has ended, or was ordered again meanwhile.
+
+        Raises `JournalBusy` if a later attempt has it. An attempt that another worker has not given back counts as the
+        death of that worker.
+        """
+        epoch, now = order.number * ATTEMPTS + attempt, self._clock()
+        known = f"SELECT {_COLUMNS}, deaths FROM leadline_orders WHERE run_id = ? AND state <> 'ended'"  # noqa: S608
+
+        def work(cursor: Cursor) -> Claim | None:
+            for *row, deaths in cursor.rows(known, order.run_id):
+                run = _run(row)
+                if run.epoch // ATTEMPTS != order.number:
+                    continue
+                if epoch < run.epoch or (epoch == run.epoch and run.worker != worker):
+                    raise JournalBusy("another worker has the run")
+                if run.state == "claimed" and run.worker != worker and _bury(cursor, run.run_id, deaths + 1, now):
+                    continue
+                changes = "state = 'claimed', worker = ?, epoch = ?, begun = 1, not_before = 0"
+                cursor(f"UPDATE leadline_orders SET {changes} WHERE run_id = ?", worker, epoch, run.run_id)  # noqa: S608
+                return Claim(replace(run, state="claimed", worker=worker, epoch=epoch, has_begun=True), worker)
+            return None
+
+        return self._database.write(work, lasting=True)
+
+    def unsubmitted(self, cap: int = 0) -> list[Submission]:
+        """Return orders that a dispatcher must be told of: new ones by turns, or those that it was told of long ago.
+
+        Of a principal it is told of `cap` orders at once; 0 is no limit.
+        """
+        now = self._clock()
+        statement = (
+            "SELECT run_id, epoch, principal, priority FROM (SELECT run_id, epoch, principal, priority, submitted, "
+            "created, ROW_NUMBER() OVER (PARTITION BY principal ORDER BY CASE WHEN submitted > 0 THEN 0 ELSE 1 END, "
+            "priority DESC, created, run_id) AS place FROM leadline_orders WHERE state <> 'ended' AND not_before <= ?) "
+            "AS due WHERE submitted < ? AND (submitted > 0 OR ? = 0 OR place <= ?) "
+            "ORDER BY submitted, priority DESC, place, created LIMIT ?"
+        )
+        rows = self._database.read(statement, now, now - _AGAIN, cap, cap, _AT_ONCE)
+        return [Submission(run_id, epoch // ATTEMPTS, who, priority) for run_id, epoch, who, priority in rows]
+
+    def note_submitted(self, orders: Sequence[Submission]) -> None:
+        """Note that a dispatcher was told of orders."""
+        now = self._clock()
+        statement = f"UPDATE leadline_orders SET submitted = ? WHERE run_id = ? AND epoch / {ATTEMPTS} = ?"  # noqa: S608
+
+        def work(cursor: Cursor) -> None:
+            for order in orders:
+                cursor(statement, now, order.run_id, order.number)
+
+        self._database.write(work, silent=True)
+
     def is_current(self, claim: Claim) -> bool:
         """Return whether the order still belongs to this claim."""
         statement = "SELECT 1 FROM leadline_orders WHERE run_id = ? AND epoch = ? AND state = 'claimed'"
@@ -251,10 +320,14 @@ class Queue:
         changes = "state = 'ended', worker = '', problem = ?, status = ?"
         return self._change(claim.run_id, claim.epoch, changes, problem, status)
 
-    def later(self, claim: Claim, seconds: float) -> bool:
+    def later(self, claim: Claim, seconds: float, also: str = "") -> bool:
         """Give an order back for a while: somebody else works on its run."""
         due = self._clock() + seconds
-        return self._change(claim.run_id, claim.epoch, "state = 'waiting', worker = '', not_before = ?", due)
+        return self._change(claim.run_id, claim.epoch, f"state = 'waiting', worker = '', not_before = ?{also}", due)
+
+    def expect(self, claim: Claim, seconds: float) -> bool:
+        """End an order whose run waits for an answer, and order the run again for when it goes on without one."""
+        return self.later(claim, seconds, f", {_ANEW}")
 
     def release(self, run_id: str, epoch: int) -> bool:
         """Give an order back so that it continues elsewhere at once."""
@@ -406,16 +479,7 @@ class Queue:
                 "SELECT run_id, deaths FROM leadline_orders WHERE state = 'claimed' AND worker = ?", worker
             )
             for run_id, deaths in held:
-                count = deaths + died
-                given_up = count >= MOST_DEATHS
-                pause = min(_LONGEST_PAUSE, 2.0 ** (count - _PATIENT_DEATHS)) if count > _PATIENT_DEATHS else 0.0
-                problem = f"{count} workers died while they worked on this run" if given_up else ""
-                cursor(
-                    "UPDATE leadline_orders SET worker = '', deaths = ?, state = ?, status = ?, problem = ?, "
-                    "not_before = ? WHERE run_id = ?",
-                    *(count, "ended" if given_up else "waiting", "failed" if given_up else "", problem),
-                    *(now + pause if pause else 0.0, run_id),
-                )
+                _bury(cursor, run_id, deaths + died, now)
             return len(held)
 
         return self._database.write(work, lasting=True)
@@ -434,6 +498,20 @@ class Queue:
 
     def close(self) -> None:
         self._database.close()
+
+
+def _bury(cursor: Cursor, run_id: str, deaths: int, now: float) -> bool:
+    """Give an order back whose worker is gone; return True if it is given up after so many deaths."""
+    given_up = deaths >= MOST_DEATHS
+    pause = min(_LONGEST_PAUSE, 2.0 ** (deaths - _PATIENT_DEATHS)) if deaths > _PATIENT_DEATHS else 0.0
+    problem = f"{deaths} workers died while they worked on this run" if given_up else ""
+    cursor(
+        "UPDATE leadline_orders SET worker = '', deaths = ?, state = ?, status = ?, problem = ?, not_before = ? "
+        "WHERE run_id = ?",
+        *(deaths, "ended" if given_up else "waiting", "failed" if given_up else "", problem),
+        *(now + pause if pause else 0.0, run_id),
+    )
+    return given_up
 
 
 def _check_quota(cursor: Cursor, principal: str, quota: Quota, now: float, run_id: str = "") -> None:
@@ -533,5 +611,8 @@ def _prepare(cursor: Cursor) -> None:
     known = cursor.rows("SELECT version FROM leadline_queue")
     if not known:
         cursor("INSERT INTO leadline_queue (version, folder, changes) VALUES (?, '', 0)", VERSION)
+    elif known[0][0] < VERSION:
+        cursor("ALTER TABLE leadline_orders ADD COLUMN submitted DOUBLE PRECISION NOT NULL DEFAULT 0")
+        cursor("UPDATE leadline_queue SET version = ?", VERSION)
     elif known[0][0] > VERSION:
         raise UsageError("the queue is of a newer version of Leadline: update it, or name another --database")

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from leadline.errors import JournalBusy, UsageError
 from leadline.runs import Order
 from leadline_server.queue import Claim, Full, Queue, QueueUnavailable, Quota, Replaced, Taken, open_queue
+from leadline_server.queue.records import ATTEMPTS
 from leadline_server.queue.sql import MOST_DEATHS
 from leadline_server.queue.sqlite import SqliteDatabase
 
@@ -307,7 +308,7 @@ def test_a_run_is_reopened_once_it_has_ended(queue: Queue) -> None:
     queue.done(claim(queue), "broken")
     queue.reopen(run, "alice", retry_failed=True)
     again = claim(queue)
-    assert (again.run_id, again.run.retry_failed, again.run.problem, again.epoch) == (run, True, "", 2)
+    assert (again.run_id, again.run.retry_failed, again.run.problem, again.epoch) == (run, True, "", ATTEMPTS + 1)
     queue.reopen("0badcafe_20260101_000000", None)  # one that was made before the queue
     assert claim(queue).run.order is None
 

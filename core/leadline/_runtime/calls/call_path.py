@@ -137,6 +137,9 @@ class CallPath:
         self.shutdown = Shutdown(budget, self._events.notice)
         # True once the session is cancelled: its calls in flight are made again by the next one.
         self.interrupted = False
+        # Whether no further request may begin, since the session is about to end; the keys of those that have begun.
+        self._ends = False
+        self._requested: set[str] = set()
         budget.restore(journal.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
@@ -196,6 +199,7 @@ class CallPath:
                 raise
             seconds, current = time.monotonic() - began, self.in_flight.is_current(in_flight)
             result = await self.store.commit(job, outcome, log, seconds, current=current)
+            self._requested.discard(job.key)
         await self._events.finished(job, result.row, result.body, result.origin)
         return result
 
@@ -235,12 +239,22 @@ class CallPath:
             await self._rules.retry.sleep(pause)
         raise AssertionError("unreachable: the attempts are counted without end")
 
+    async def finish_requests(self, grace: float) -> None:
+        """Let no further request begin, and wait until those in flight are committed; at most `grace` seconds."""
+        self._ends = True
+        end = time.monotonic() + grace
+        while self._requested and time.monotonic() < end:
+            await asyncio.sleep(0.05)
+
     async def _attempt(self, job: Job, log: AttemptLog, *, restart: bool) -> tuple[bytes, Record]:
         """Make one outside request; with `restart` the plugin is closed and entered again first."""
         await self._events.held(job, job.provider.wait_time())
         async with job.provider.permit():
             if self._journal.broken and job.kind.keep:  # do not pay for a reply that cannot be kept
                 raise self._journal.broken
+            if self._ends:
+                await asyncio.get_running_loop().create_future()  # until it is cancelled
+            self._requested.add(job.key)
             reservation = await self._budget.reserve_in_turn(job.kind.need(job.request))
             call = self._active_call(job, log, time.monotonic() + job.provider.timeout)
             with self._accounting(call, log, reservation):
@@ -256,9 +270,11 @@ class CallPath:
                     call.ended = "reply"
                     return body, read
                 except TimedOut as late:
+                    self._requested.discard(job.key)  # another attempt would not begin
                     setting = job.provider.timeout_setting
                     raise type(late.error)(f"{late.error} ({setting})" if setting else f"{late.error}") from None
                 except Exception as error:
+                    self._requested.discard(job.key)
                     # Text that was streamed is billed, even if it is of no use and no usage was reported.
                     call.ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"
                     raise

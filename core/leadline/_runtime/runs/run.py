@@ -259,6 +259,11 @@ class Run:
         self.cancel_soon(reason)
         await asyncio.wait({self._task})
 
+    async def leave(self, reason: str, grace: float) -> None:
+        """Cancel the run when its requests in flight have returned, at most `grace` seconds from now."""
+        await self.calls.finish_requests(grace)
+        self.cancel_soon(reason)
+
     def cancel_soon(self, reason: str = "cancelled") -> None:
         """Cancel the run without waiting for its end, for code that is being cancelled itself."""
         if not self._task.done():

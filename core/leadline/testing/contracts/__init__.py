@@ -9,6 +9,7 @@ Leadline does not install. If a test cannot apply to your plugin, override it in
 
 from leadline.testing.contracts.base import KEY, PluginContract
 from leadline.testing.contracts.commands import CommandContract
+from leadline.testing.contracts.dispatchers import DispatcherContract
 from leadline.testing.contracts.models import (
     AIProviderContract,
     ClaimJudgeContract,
@@ -37,6 +38,7 @@ __all__ = [
     "ChartRunnerContract",
     "ClaimJudgeContract",
     "CommandContract",
+    "DispatcherContract",
     "EmbedderContract",
     "FetcherContract",
     "MapStageContract",
