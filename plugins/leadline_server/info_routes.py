@@ -114,7 +114,8 @@ class InfoRoutes:
         if not self._service.ready:
             raise Problem(503, "starting", "the server is starting", headers={"Retry-After": "1"})
         self._service.check_disk()
-        if not await self._workers():  # raises if the queue does not answer
+        workers = await self._workers()  # raises if the queue does not answer
+        if not workers and self._service.dispatcher is None:  # else the dispatcher alone knows them
             later = {"Retry-After": "5"}
             raise Problem(503, "no_workers", "no worker takes runs; they wait in the queue", headers=later)
         return Health(status="ready")

@@ -102,6 +102,7 @@ class Store:
         self._database = open_database(url, folder / FILE)
         self.audit = SharedAudit(self._database) if url else Audit(folder)
         self._server_lock: int | None = None
+        self._key = b""
         try:
             self._database.write(self._prepare, lasting=True, silent=True)
         except BaseException:
@@ -135,6 +136,7 @@ class Store:
     def lock(self) -> None:
         """Reserve the folder for this server until it ends in any way. Raises `UsageError` if another one has it."""
         if self._is_remote:
+            self.key()  # now, not while requests wait
             return  # there may be several
         fd = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -148,7 +150,8 @@ class Store:
 
     def key(self) -> bytes:
         """Return the key of the server, from which the secrets of its webhooks are derived."""
-        return secret_of(self._folder / _KEY, self._database if self._is_remote else None)
+        self._key = self._key or secret_of(self._folder / _KEY, self._database if self._is_remote else None)
+        return self._key
 
     def _write(self, statement: str, *values: object) -> int:
         return self._database.write(lambda cursor: cursor(statement, *values), lasting=True, silent=True)

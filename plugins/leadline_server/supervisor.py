@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from leadline.errors import LeadlineError
 from leadline_server import processes
 from leadline_server.queue import Queue, QueueUnavailable
+from leadline_server.worker import GRACE_OF_REQUESTS
 
 log = logging.getLogger("leadline.supervisor")
 # Seconds without a beat after which a worker is killed.
@@ -154,7 +155,7 @@ class Supervisor:
             assert child.process
             with suppress(OSError):
                 child.process.send_signal(signal.SIGTERM)
-        end = time.monotonic() + GRACE
+        end = time.monotonic() + GRACE + (0.0 if self._queue else GRACE_OF_REQUESTS)
         for child in children:
             assert child.process
             try:

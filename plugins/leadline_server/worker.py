@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from leadline.contracts import Dispatcher, Submission
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.events import Subscription, utc_now
 from leadline.runs import Result, RunInfo
+from leadline.stores import store_of
 from leadline_server import logs
 from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable
 
@@ -34,6 +36,8 @@ CONTINUED = "its worker ended; another one continues the run"
 _PAUSE, PATIENCE = 1.0, 30.0
 # Seconds for which a run is given back while another process works on it.
 _BUSY = 1.0
+# Seconds in which the requests of a run return that another machine is to continue.
+GRACE_OF_REQUESTS = 30.0
 
 
 class Worker:
@@ -64,8 +68,11 @@ class Worker:
 
     async def _interrupt_all(self) -> None:
         await self.closing.wait()
-        for handle in self._handles.values():
-            handle.cancel_soon(CONTINUED)
+        await asyncio.gather(*map(self._leave, self._handles.values()))
+
+    async def _leave(self, handle: Run) -> None:
+        """Interrupt a run; if another machine continues it, only when its requests have returned."""
+        await handle.leave(CONTINUED, GRACE_OF_REQUESTS if store_of(handle.folder) else 0.0)
 
     async def _ask(self, function: Callable[..., T], *values: object) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *values)
@@ -113,6 +120,9 @@ class Worker:
             finally:
                 self._handles.pop(claim, None)
                 told = await self._tell(*end)
+                folder = self._folder(claim.run)
+                if store_of(folder):  # this machine has no use for the copy
+                    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
                 # What a run leaves in reference cycles, some 5 MB, would stay for tens of runs: see `tune_gc`.
                 gc.collect()
         if again or not told:

@@ -137,6 +137,7 @@ def test_the_secret_of_the_first_machine_replaces_those_of_others(
     url, files = postgres.database(uuid4().hex), [Path(name, "leadline", "settings.key").absolute() for name in "abc"]
     first, _ = (secret_of(file) for file in files[:2])
     assert first != files[1].read_bytes()
+    monkeypatch.setenv("LEADLINE_RUNS__DISPATCHER", "temporal")  # a database needs one
     for file in files:
         monkeypatch.setenv("XDG_CACHE_HOME", str(file.parents[1]))
         assert main(["usage", "--database", url, "--folder", file.parents[1].name]) == 0

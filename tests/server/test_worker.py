@@ -17,6 +17,8 @@ import pytest
 from tests.server.conftest import PATIENCE, QUESTION, SETTINGS, Gate
 
 import leadline
+from leadline._runtime.runs.adhoc import KnowledgeClient
+from leadline.contracts import Submission
 from leadline.errors import LeadlineError
 from leadline.plugin import middleware
 from leadline.runs import Metadata
@@ -116,7 +118,11 @@ async def test_a_worker_that_is_taken_for_dead_while_it_ends_says_so_in_one_line
     monkeypatch.setattr(dispatchers, "BEAT", 0.05)
     closing, ending, order = asyncio.Event(), asyncio.Event(), an_order(tmp_path)
     queue.put(order, None)
-    working = asyncio.create_task(Embedded(queue, "w").work(lambda *_: ending.wait(), slots=4, closing=closing))
+
+    async def carry_out(order: Submission, attempt: int) -> None:
+        await ending.wait()
+
+    working = asyncio.create_task(Embedded(queue, "w").work(carry_out, slots=4, closing=closing))
     await until(lambda: queue.active()[0].state == "claimed")
     closing.set()
     await asyncio.sleep(1.2 * dispatchers._IDLE)  # it takes nothing any more
@@ -126,6 +132,28 @@ async def test_a_worker_that_is_taken_for_dead_while_it_ends_says_so_in_one_line
     await working
     gc.collect()
     assert [(record.exc_info, "taken for dead" in record.message) for record in caplog.records] == [(None, True)]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_worker_takes_an_order_once_the_documents_can_be_searched(
+    fails: bool, tmp_path: Path, queue: Queue, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready, order = asyncio.Event(), an_order(tmp_path)
+
+    async def warm(_: object) -> None:
+        await ready.wait()
+        if fails:
+            raise LeadlineError("the database does not answer")
+
+    monkeypatch.setattr(KnowledgeClient, "warm", warm)
+    queue.put(order, None)
+    async with working(tmp_path, queue, gate):
+        await until(queue.workers)
+        await asyncio.sleep(0.3)
+        assert [run.state for run in queue.active()] == ["waiting"]
+        ready.set()
+        await until(lambda: not queue.active())
+    assert state(tmp_path, order.run_id).status == "complete"
 
 
 async def test_a_run_that_has_ended_is_not_run_again(tmp_path: Path, queue: Queue, gate: Gate) -> None:

@@ -53,16 +53,16 @@ class Temporal:
         self._settings = settings
 
     async def __aenter__(self) -> Temporal:
-        self._client = await self._connect(lazy=True)
+        from leadline_temporal.engine import connect
+
+        self._client = await connect(self._settings, lazy=True)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Let the connection go with its last user."""
+        """Leave the connection to its last user."""
 
-    async def _connect(self, *, lazy: bool = False) -> Client:
-        from leadline_temporal.engine import connect
-
-        return await connect(self._settings, lazy=lazy)
+    def _id(self, order: Submission) -> str:
+        return f"{self._settings.task_queue}.{order.run_id}.{order.number}"
 
     async def submit(self, order: Submission, /) -> None:
         """Start a workflow; one that runs already stays."""
@@ -73,7 +73,7 @@ class Temporal:
         await self._client.start_workflow(
             "leadline.run",
             args=[order.run_id, order.number],
-            id=_id(order),
+            id=self._id(order),
             task_queue=self._settings.task_queue,
             priority=Priority(priority_key=max(1, min(5, 3 - order.priority)), fairness_key=user),
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
@@ -81,23 +81,17 @@ class Temporal:
         )
 
     async def cancel(self, order: Submission, /) -> None:
-        """Cancel a workflow."""
-        from temporalio.service import RPCError, RPCStatusCode
-
-        try:
-            await self._client.get_workflow_handle(_id(order)).cancel(rpc_timeout=_TIMEOUT)
-        except RPCError as error:
-            if error.status != RPCStatusCode.NOT_FOUND:
-                raise
+        """Cancel a workflow. Raises `RPCError` if there is none."""
+        await self._client.get_workflow_handle(self._id(order)).cancel(rpc_timeout=_TIMEOUT)
 
     async def work(self, carry_out: CarryOut, /, *, slots: int, closing: asyncio.Event) -> None:
         """Work until `closing`; a server that is away, or that loses its workers, is tried again."""
-        from leadline_temporal.engine import worker_of
+        from leadline_temporal.engine import connect, worker_of
 
         is_away = False
         while not closing.is_set():
             try:
-                async with worker_of(await self._connect(), self._settings.task_queue, carry_out, slots):
+                async with worker_of(await connect(self._settings), self._settings.task_queue, carry_out, slots):
                     is_away = False
                     await closing.wait()
             except Exception as error:  # noqa: BLE001 - of the SDK or the server: nothing may end a worker
@@ -130,7 +124,3 @@ class Temporal:
         async with asyncio.timeout(60):
             await tried.work(carry_out, slots=1, closing=closing)
         return max(place for place, run in enumerate(begun) if run.startswith("few")) <= 2 * 4 + 2
-
-
-def _id(order: Submission) -> str:
-    return f"leadline.{order.run_id}.{order.number}"

@@ -41,7 +41,7 @@ class Order:
         )
 
 
-async def connect(settings: TemporalSettings, *, lazy: bool) -> Client:
+async def connect(settings: TemporalSettings, *, lazy: bool = False) -> Client:
     """Return a client; a `lazy` one connects at its first request, and cannot work."""
     ca, certificate, key = (
         path.expanduser().read_bytes() if path else None for path in (settings.ca, settings.certificate, settings.key)

@@ -106,7 +106,7 @@ class Layer:
                 return
             raise self._clash(path, leaf.origin)
         other = self.leaves.get(path, leaf)
-        if other.short != leaf.short:
+        if other.short != leaf.short and other.value != leaf.value:
             origin = leaf.origin if leaf.short else other.origin
             raise ConfigError(f"{'.'.join(path[1:])} is also given as {'.'.join(path)}: remove one of them ({origin})")
         self.set_leaf(path, leaf)

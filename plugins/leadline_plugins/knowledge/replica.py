@@ -69,7 +69,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self._url = url
         self._idle: list[psycopg.Connection] = []
-        atexit.register(lambda: [connection.close() for connection in self._idle])
+        atexit.register(lambda: [*map(psycopg.Connection.close, self._idle)])
 
     @contextmanager
     def connected(self) -> Iterator[psycopg.Connection]:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +26,13 @@ def database_option(parser: ArgumentParser, **options: Any) -> None:
     parser.add_argument("--database", metavar="URL", help=about, **options)
 
 
-def worker_options(parser: ArgumentParser) -> None:
+def _count_or_none(text: str) -> int:
+    return 0 if text == "0" else count(text)
+
+
+def worker_options(parser: ArgumentParser, workers: Callable[[str], int] = _count_or_none) -> None:
     """Add the options of processes that work on the queue."""
-    parser.add_argument("--workers", type=count, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument("--workers", type=workers, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument("--runs", type=count, default=8, metavar="N", help="runs of a worker at once (default: 8)")
     parser.add_argument(
         "--runs-per-user",

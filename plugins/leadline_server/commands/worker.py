@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leadline.commands import client_of, run_coroutine
+from leadline.commands import client_of, count, run_coroutine
 from leadline.commands.output import plural, say
 from leadline_server.commands import queue_of, supervisor_of, use_own_folder, worker_options
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    worker_options(parser)
+    worker_options(parser, count)
     parser.add_argument("--supervised", action="store_true", help=SUPPRESS)  # is the process of one worker
 
 

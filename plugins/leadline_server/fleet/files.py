@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import psycopg
 
 from leadline.errors import UsageError
-from leadline_server.queue.records import unavailable
+from leadline_server.queue.records import QueueUnavailable
 
 # Seconds in which the object store must answer.
 _PATIENCE = 4
@@ -72,7 +72,8 @@ class ObjectFiles:
         try:
             return getattr(self._store, action)(*values)
         except BaseError as error:
-            raise unavailable(self._url, str(error).splitlines()[0]) from error
+            why = str(error).splitlines()[0]
+            raise QueueUnavailable(f"the files of runs at {self._url} do not work: {why}; see runs.files") from error
 
 
 def files_at(url: str) -> RunFiles:

@@ -106,6 +106,29 @@ async def test_a_removed_document_is_restored_and_its_file_read_on_another_machi
     assert {kind for kind, *_ in rows(database)} <= {"file"}
 
 
+def machine(folder: Path, settings: dict[str, Any]) -> Client:
+    """Return a client with a settings file, as a server or a worker has one: an order does not carry its values."""
+    folder.mkdir()
+    own = {**settings, "plugins.knowledge.folder": str(folder / "knowledge"), "ai.providers": ["embedded"]}
+    file = folder / "leadline.toml"
+    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in own.items()))
+    return Client(settings=file, folder=folder / "runs", cache=folder / "cache")
+
+
+async def test_a_run_on_a_worker_finds_what_was_added_on_the_server(tmp_path: Path, database: dict[str, Any]) -> None:
+    settings = {**database, "search.engines": ["knowledge"]}
+    async with machine(tmp_path / "server", settings) as server, machine(tmp_path / "worker", settings) as worker:
+        await worker.knowledge.warm()
+        await server.knowledge.add(files=[note()], principal="ada")
+        results = []
+        for user in ("ada", "bob"):
+            order = server.order(DEPTH, set={"knowledge.documents": [document_id("harbour.txt")]}, principal=user)
+            assert database["plugins.knowledge.database"] not in order.model_dump_json()
+            results.append(await (await worker.run(order, principal=user)).result())
+    assert NINE in results[0].text, results[0].reason
+    assert (results[0].status, results[1].status) == ("complete", "failed"), "bob has no such document"
+
+
 async def test_additions_on_two_machines_at_once_wait_for_each_other(machines: tuple[Client, Client]) -> None:
     a, b = machines
     added = [

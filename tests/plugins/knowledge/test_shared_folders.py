@@ -11,6 +11,7 @@ from tests.plugins.knowledge.test_knowledge import client_in, names, quotes
 from leadline import Client
 from leadline.errors import CallFailed
 from leadline.records import Blob
+from leadline_plugins.documents.store import DocumentStore
 
 PIER = Blob(name="port/pier.md", media_type="text/markdown", data=b"# Pier\n\nThe pier of the harbour is of oak.\n")
 
@@ -26,6 +27,13 @@ def folder(tmp_path: Path) -> Path:
 
 def sharing(tmp_path: Path, folder: Path, **settings: Any) -> Client:
     return client_in(tmp_path, **{"plugins.local.folders": [str(folder)]}, **settings)
+
+
+async def test_the_index_of_a_folder_is_made_before_it_is_searched(tmp_path: Path, folder: Path) -> None:
+    async with sharing(tmp_path, folder) as client:
+        await client.knowledge.warm()
+        (index,) = (tmp_path / "cache").rglob("documents.sqlite")
+        assert DocumentStore(index.parent).count() == 1
 
 
 async def test_files_of_shared_folders_are_documents_of_everybody_and_follow_their_files(

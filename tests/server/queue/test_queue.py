@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from leadline.contracts import Submission
 from leadline.errors import JournalBusy, UsageError
 from leadline.runs import Order
 from leadline_server.queue import Claim, Full, Queue, QueueUnavailable, Quota, Replaced, Taken, open_queue
@@ -357,3 +358,61 @@ def test_a_database_that_does_not_answer_is_named_with_the_setting(monkeypatch: 
     with pytest.raises(QueueUnavailable, match=r"in Postgres, database q on 127\.0\.0\.1 .*runs\.database") as told:
         open_queue("postgresql://me:secret@127.0.0.1:1/q", Path("/nowhere"))
     assert "secret" not in str(told.value)
+
+
+def test_an_order_belongs_to_the_latest_attempt_of_a_dispatcher(queue: Queue) -> None:
+    order = Submission(put(queue, "alice"))
+    first = queue.take(order, 1, "first")
+    assert first
+    second = queue.take(order, 2, "second")
+    assert second
+    assert [queue.is_current(first), queue.is_current(second)] == [False, True]
+    with pytest.raises(JournalBusy):
+        queue.take(order, 1, "first")
+    with pytest.raises(JournalBusy):
+        queue.take(order, 2, "another")
+    assert queue.take(order, 2, "second") == second
+    assert not queue.done(first)
+    assert queue.done(second)
+    assert queue.take(order, 3, "third") is None
+    queue.reopen(order.run_id, "alice")
+    assert queue.take(order, 4, "late") is None
+    again = queue.take(Submission(order.run_id, 1), 1, "w")
+    assert again
+    assert again.epoch > second.epoch
+
+
+def test_only_an_attempt_that_gave_nothing_back_is_the_death_of_its_worker(queue: Queue) -> None:
+    order = Submission(put(queue))
+    for attempt in range(1, 100):
+        claim = queue.take(order, attempt, "w" if attempt % 2 else "v")
+        assert claim
+        queue.release(order.run_id, claim.epoch)
+    for attempt in range(100, 100 + MOST_DEATHS):
+        assert queue.take(order, attempt, f"w{attempt}")
+    assert queue.take(order, 200, "w") is None
+    ended = queue.get(order.run_id, None)
+    assert ended
+    assert ended.problem == f"{MOST_DEATHS} workers died while they worked on this run"
+
+
+def test_a_dispatcher_is_told_of_orders_by_priority_and_turns_and_again_after_a_while(queue: Queue) -> None:
+    now = time.time()
+    queue._clock = lambda: now
+    alice, bob = [put(queue, "alice") for _ in range(3)], [put(queue, "bob") for _ in range(2)]
+    urgent = put(queue, "alice", priority=1)
+    orders = queue.unsubmitted()
+    assert [order.run_id for order in orders] == [urgent, bob[0], alice[0], bob[1], *alice[1:]]
+    assert [(order.principal, order.priority) for order in orders[:2]] == [("alice", 1), ("bob", 0)]
+    assert [order.run_id for order in queue.unsubmitted(1)] == [urgent, bob[0]]
+    queue.note_submitted(queue.unsubmitted(1))
+    assert queue.unsubmitted(1) == []
+    claimed = queue.take(orders[0], 1, "w")
+    assert claimed
+    queue.expect(claimed, 60)  # for an answer: others have its place
+    assert [order.run_id for order in queue.unsubmitted(1)] == [alice[0]]
+    queue.note_submitted(queue.unsubmitted())
+    now += 61
+    assert queue.unsubmitted() == [Submission(urgent, 1)]
+    now += 600
+    assert len(queue.unsubmitted()) == 6

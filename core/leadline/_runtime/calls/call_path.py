@@ -24,7 +24,7 @@ import itertools
 import math
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -137,9 +137,10 @@ class CallPath:
         self.shutdown = Shutdown(budget, self._events.notice)
         # True once the session is cancelled: its calls in flight are made again by the next one.
         self.interrupted = False
-        # Whether no further request may begin, since the session is about to end; the keys of those that have begun.
-        self._ends = False
+        # The keys of the requests in flight; once the session is about to end no further one begins, and the event is
+        # set when they are committed.
         self._requested: set[str] = set()
+        self._ending: asyncio.Event | None = None
         budget.restore(journal.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
@@ -199,7 +200,7 @@ class CallPath:
                 raise
             seconds, current = time.monotonic() - began, self.in_flight.is_current(in_flight)
             result = await self.store.commit(job, outcome, log, seconds, current=current)
-            self._requested.discard(job.key)
+            self._requested_no_more(job.key)
         await self._events.finished(job, result.row, result.body, result.origin)
         return result
 
@@ -241,10 +242,16 @@ class CallPath:
 
     async def finish_requests(self, grace: float) -> None:
         """Let no further request begin, and wait until those in flight are committed; at most `grace` seconds."""
-        self._ends = True
-        end = time.monotonic() + grace
-        while self._requested and time.monotonic() < end:
-            await asyncio.sleep(0.05)
+        self._ending = asyncio.Event()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._requested:
+                    await self._ending.wait()
+
+    def _requested_no_more(self, key: str) -> None:
+        self._requested.discard(key)
+        if self._ending and not self._requested:
+            self._ending.set()
 
     async def _attempt(self, job: Job, log: AttemptLog, *, restart: bool) -> tuple[bytes, Record]:
         """Make one outside request; with `restart` the plugin is closed and entered again first."""
@@ -252,7 +259,7 @@ class CallPath:
         async with job.provider.permit():
             if self._journal.broken and job.kind.keep:  # do not pay for a reply that cannot be kept
                 raise self._journal.broken
-            if self._ends:
+            if self._ending:
                 await asyncio.get_running_loop().create_future()  # until it is cancelled
             self._requested.add(job.key)
             reservation = await self._budget.reserve_in_turn(job.kind.need(job.request))
@@ -270,11 +277,11 @@ class CallPath:
                     call.ended = "reply"
                     return body, read
                 except TimedOut as late:
-                    self._requested.discard(job.key)  # another attempt would not begin
+                    self._requested_no_more(job.key)  # another attempt would not begin
                     setting = job.provider.timeout_setting
                     raise type(late.error)(f"{late.error} ({setting})" if setting else f"{late.error}") from None
                 except Exception as error:
-                    self._requested.discard(job.key)
+                    self._requested_no_more(job.key)
                     # Text that was streamed is billed, even if it is of no use and no usage was reported.
                     call.ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"
                     raise

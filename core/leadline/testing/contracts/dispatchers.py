@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,16 +16,12 @@ from leadline.hookspecs import PluginSettings, offers_of
 from leadline.testing.context import fake_context
 from leadline.testing.contracts.checks import must
 
-# Runs, numbers of orders and of attempts.
-Attempts = list[tuple[str, int, int]]
-
 
 class DispatcherContract:
     """Contract of dispatchers. Set `tested`; fixture: `settings` of an engine that has no orders at the start."""
 
     kind = "dispatchers"
     tested: ClassVar[Any]
-    patience: ClassVar[float] = 30.0
     turns: ClassVar[bool] = True
     """False if principals do not take turns."""
 
@@ -41,75 +37,57 @@ class DispatcherContract:
         async with AsyncExitStack() as stack:
             yield await stack.enter_async_context(made) if hasattr(made, "__aenter__") else made
 
-    @asynccontextmanager
-    async def working(self, dispatcher: Dispatcher, do: Callable[[int], Awaitable[object]]) -> AsyncIterator[Attempts]:
-        """Carry out one order at a time until the block is left; `do` gets the number of those that began before."""
-        attempts: Attempts = []
+    async def attempts(
+        self, dispatcher: Dispatcher, count: int, do: Callable[[int], Awaitable[object]]
+    ) -> list[tuple[Submission, int]]:
+        """Carry out one order after another until so many attempts have begun; `do` is given the number of each."""
+        begun: list[tuple[Submission, int]] = []
         closing = asyncio.Event()
 
         async def carry_out(order: Submission, attempt: int) -> None:
-            attempts.append((order.run_id, order.number, attempt))
-            doing, ending = asyncio.ensure_future(do(len(attempts) - 1)), asyncio.ensure_future(closing.wait())
-            await asyncio.wait({doing, ending}, return_when=asyncio.FIRST_COMPLETED)
-            ending.cancel()
-            if doing.cancel():
-                raise InterruptedError("the worker ends")
-            doing.result()
+            begun.append((order, attempt))
+            if len(begun) == count:
+                closing.set()
+            await do(len(begun))
 
-        task = asyncio.create_task(dispatcher.work(carry_out, slots=1, closing=closing))
-        try:
-            yield attempts
-        finally:
-            closing.set()
-            await task
-
-    async def until(self, condition: Callable[[], object]) -> None:
-        """Wait for a condition."""
-        async with asyncio.timeout(self.patience):
-            while not condition():  # noqa: ASYNC110 - of any kind
-                await asyncio.sleep(0.02)
-
-    # --- the tests ---
+        async with asyncio.timeout(60):
+            await dispatcher.work(carry_out, slots=1, closing=closing)
+        return begun
 
     async def test_an_order_is_carried_out_once_for_each_time_it_was_ordered(self, dispatcher: Dispatcher) -> None:
-        for _ in range(3):
-            await dispatcher.submit(Submission("run"))
-        async with self.working(dispatcher, lambda _: asyncio.sleep(0)) as attempts:
-            await self.until(lambda: attempts)
-            await asyncio.sleep(0.5)
-            await dispatcher.submit(Submission("run", 1))
-            await self.until(lambda: len(attempts) > 1)
-        must([number for _, number, _ in attempts] == [0, 1], f"three repetitions and another order are {attempts}")
+        for run in ("run", "run", "run", "other"):
+            await dispatcher.submit(Submission(run))
+        begun = await self.attempts(dispatcher, 2, lambda _: asyncio.sleep(0))
+        await dispatcher.submit(Submission("run", 1))
+        begun += await self.attempts(dispatcher, 1, lambda _: asyncio.sleep(0))
+        orders = sorted((order.run_id, order.number) for order, _ in begun)
+        must(orders == [("other", 0), ("run", 0), ("run", 1)], f"repetitions of an order are others: {orders}")
 
     async def test_what_fails_or_is_left_at_the_end_of_a_worker_is_tried_again(self, dispatcher: Dispatcher) -> None:
-        async def fail_first(before: int) -> None:
-            if not before:
-                raise ConnectionError("for a test")
-            await asyncio.sleep(self.patience)
+        async def fail(_: int) -> None:
+            raise ConnectionError("for a test")
 
         await dispatcher.submit(Submission("run"))
-        async with self.working(dispatcher, fail_first) as attempts:
-            await self.until(lambda: len(attempts) > 1)
-        async with self.working(dispatcher, lambda _: asyncio.sleep(0)) as others:
-            await self.until(lambda: others)
-        numbers = [attempt for _, _, attempt in attempts + others]
+        begun = await self.attempts(dispatcher, 2, fail) + await self.attempts(
+            dispatcher, 1, lambda _: asyncio.sleep(0)
+        )
+        numbers = [attempt for _, attempt in begun]
         must(numbers == sorted({*numbers}), f"each attempt must have a higher number: {numbers}")
 
     async def test_priorities_and_turns_decide_and_a_cancelled_order_is_dropped(self, dispatcher: Dispatcher) -> None:
-        free = asyncio.Event()
-        orders = [Submission(f"alice{number}", principal="alice") for number in range(4)]
         dropped = Submission("dropped", principal="carol")
+        orders = [Submission(f"alice{number}", principal="alice") for number in range(4)]
         orders += [dropped, Submission("bob", principal="bob"), Submission("urgent", principal="alice", priority=2)]
-        async with self.working(dispatcher, lambda _: free.wait()) as attempts:
-            await dispatcher.submit(Submission("first", principal="alice"))
-            await self.until(lambda: attempts)
-            for order in orders:
+
+        async def order_others(number: int) -> None:
+            for order in orders if number == 1 else ():
                 await dispatcher.submit(order)
-            await dispatcher.cancel(dropped)
-            await asyncio.sleep(1)  # an engine may take them in later
-            free.set()
-            await self.until(lambda: len(attempts) == 7)
-        runs = [run for run, _, _ in attempts]
+            if number == 1:
+                await dispatcher.cancel(dropped)
+                await asyncio.sleep(1)  # an engine may take them in later
+
+        await dispatcher.submit(Submission("first", principal="alice"))
+        runs = [order.run_id for order, _ in await self.attempts(dispatcher, 7, order_others)]
         must(runs[1] == "urgent", f"an urgent order waits for others: {runs}")
         must("dropped" not in runs, f"a cancelled order is carried out: {runs}")
         must(not self.turns or runs.index("bob") < 4, f"bob waits for all orders of alice: {runs}")

@@ -108,10 +108,16 @@ class LocalIndex:
 
     async def _refresh(self, call: Call) -> None:
         """Bring the index up to date, and tell a run what of the folders is not in it."""
-        async with self._mutex:
-            if self._checked is None or time.monotonic() - self._checked > self._settings.refresh:
-                await self._update(call)
-                self._checked = time.monotonic()
+        try:
+            async with self._mutex:
+                if self._checked is None or time.monotonic() - self._checked > self._settings.refresh:
+                    await self._update(call)
+                    self._checked = time.monotonic()
+        except asyncio.CancelledError:
+            if call.run is not None:
+                message = f"{self._context.name}: not searched, because its documents are still being read; ask again"
+                await call.run.emit("notice", {"message": message})
+            raise
         if call.run is not None:
             for notice in self._unread:
                 await call.run.emit("notice", {"message": notice})

@@ -113,6 +113,7 @@ async def test_facts_keep_their_first_value(tmp_path: Path) -> None:
     for _ in range(2):
         async with open_call_path(tmp_path) as opened:
             assert await opened.calls.fact("clock", lambda: next(facts)) == {"now": 1}
+            assert await opened.calls.fact("slow", lambda: asyncio.sleep(0, next(facts))) == {"now": 2}
             assert opened.calls.rows() == []
 
 

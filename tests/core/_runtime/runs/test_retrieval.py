@@ -318,8 +318,12 @@ class Seen:
         return await next(iter(engines.values()))(request)
 
 
-@pytest.mark.parametrize("work", ["local", "remote"])
-async def test_a_composite_engine_is_free_if_all_that_it_uses_is(work: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("work", "base", "free"), [("local", "", True), ("remote", "", False), ("remote", "composite", True)]
+)
+async def test_a_composite_engine_is_free_if_all_that_it_uses_is_or_if_it_has_the_stored_documents(
+    work: Any, base: str, free: bool, tmp_path: Path
+) -> None:
     seen, engines = Seen(), {"whole": Scripted()}
     parts = plugin("parts", embedder("For a test", work=work)(lambda: cast("Any", None)))
     composite = Scripted().plugin("composite", work="composite", uses=("ai.embedder",))
@@ -328,10 +332,11 @@ async def test_a_composite_engine_is_free_if_all_that_it_uses_is(work: Any, tmp_
         "search__engines": ["whole", "composite"],
         "search__strategy": "seen",
         "ai__embedder": "parts",
+        **({"knowledge__base": base} if base else {}),
     }
     async with client(tmp_path, engines, plugins=own, **settings) as runs:
         await runs.research(QUESTION)
-    assert seen.free == {"whole": False, "composite": work == "local"}
+    assert seen.free == {"whole": False, "composite": free}
 
 
 class Labelled:

@@ -127,7 +127,7 @@ async def test_many_searches_at_once_build_one_index(desk: Any, parsed: list[str
     assert len(parsed) == 20
 
 
-async def test_a_cancelled_search_leaves_the_index_to_the_next(desk: Any) -> None:
+async def test_a_cancelled_search_says_so_and_leaves_the_index_to_the_next(desk: Any) -> None:
     for number in range(50):
         desk.write(f"{number}.txt", "Tallow.")
     for delay in (0.0, 0.005, 0.02, 0.05):
@@ -135,6 +135,8 @@ async def test_a_cancelled_search_leaves_the_index_to_the_next(desk: Any) -> Non
         await asyncio.wait({search}, timeout=delay)
         search.cancel()
         await asyncio.wait({search})
+    notices = {data["message"] for kind, data in desk.call.run.emitted if kind == "notice"}
+    assert notices == {f"{desk.context.name}: not searched, because its documents are still being read; ask again"}
     assert len(await desk.names("tallow")) == 10
 
 
