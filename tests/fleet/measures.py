@@ -459,7 +459,7 @@ def measure(options: Namespace) -> dict[str, Any]:
             environment |= {"LEADLINE_PLUGINS__LOCAL__FOLDERS": f'["{fleet.documents}"]'}
         trial.environment = environment
         trial.start()
-        time.sleep(options.warm)
+        trial.warm_up()
         result = MEASURES[options.scenario](trial)
         if not options.keep:
             stack.callback(shutil.rmtree, top, ignore_errors=True)

@@ -126,6 +126,18 @@ class Trial:
         for number in range(options.workers):
             self.add_worker(**(skewed(options.skew * (-1) ** number) if options.skew else {}))
 
+    def warm_up(self) -> None:
+        """Order runs until each machine has worked on one; they are not judged."""
+        end = time.monotonic() + 90
+        while {machine.name for machine in self.workers} - {line[0] for line in self.fleet.lines()}:
+            assert time.monotonic() < end, "a machine takes no runs: " + self.workers[0].text()[-2000:]
+            for number in range(self.options.workers * self.options.slots + self.options.servers):
+                self.order(number)
+            self.work(idle, 0.2)
+        self.orders.clear()
+        self.ended.clear()
+        self.status.clear()
+
     def add_worker(self, **environment: str) -> Machine:
         machine = self.fleet.worker(self.environment | environment, self.options.slots)
         self.workers.append(machine)
@@ -392,12 +404,13 @@ def strikes(trial: Trial) -> Callable[[], None]:
             item[1].wake()
         if len(trial.strikes) >= options.strikes or time.monotonic() < upcoming:
             return
-        upcoming = time.monotonic() + chance.uniform(0.5, 1.5) * options.every
         asleep = {item[1].name for item in paused}
         awake = [item for item in trial.workers if item.runs() and item.name not in asleep]
-        busy = [item for item in awake if time.monotonic() - item.started > options.young]
+        calling = {line[0] for line in trial.fleet.lines() if line[5] > time.monotonic() - 1.0}
+        busy = [item for item in awake if item.name in calling]
         if not busy:
             return
+        upcoming = time.monotonic() + chance.uniform(0.5, 1.5) * options.every
         machine = chance.choice(busy)
         if chance.random() < options.kill_share:
             trial.kill(machine)
@@ -489,7 +502,7 @@ def run_trial(options: Namespace) -> dict[str, Any]:
                     trial.strikes[-1].ended = time.monotonic()
 
             strike = outage(trial, lambda: cut(silent=True), lambda: cut(silent=False), "the connection")
-        time.sleep(options.warm)
+        trial.warm_up()
         for number in range(options.runs):
             trial.order(number)
         if options.scenario in ("strikes", "kills", "pauses"):
@@ -552,13 +565,11 @@ def parser(scenarios: Sequence[str] = SCENARIOS) -> ArgumentParser:
     for name, value, what in (
         ("delay", 1.0, "seconds that a call takes at most"),
         ("every", 4.0, "seconds between two strikes, on average"),
-        ("young", 4.0, "seconds that a machine lives before it is struck"),
         ("pause", PATIENCE + 6, "seconds of a pause"),
         ("kill-share", -1.0, "share of kills among the strikes"),
         ("after", 6.0, "seconds until a server is stopped"),
         ("outage", 20.0, "seconds for which it is gone"),
         ("skew", 0.0, "seconds that the clocks of machines are off, half of them fast and half slow"),
-        ("warm", 3.0, "seconds from the start of the machines to the orders"),
         ("limit", 300.0, "seconds after which the runs must have ended"),
     ):
         result.add_argument(f"--{name}", type=float, default=value, help=what)
