@@ -220,7 +220,8 @@ class Proxy:
         except OSError:
             writer.close()
             return
-        await asyncio.gather(self._pump(reader, other_writer), self._pump(other_reader, writer))
+        with suppress(asyncio.CancelledError):  # at the end of the proxy
+            await asyncio.gather(self._pump(reader, other_writer), self._pump(other_reader, writer))
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -300,30 +300,25 @@ class Trial:
                 if before and max(before)[1] == strike.machine and after:
                     yield min(after) - strike.began
 
-    def zombies(self, begun: Iterable[tuple[str, int, str, str, float]], lines: Sequence[Any]) -> dict[str, Any]:
-        """Count what machines did after they woke up, on runs that others had by then."""
-        calls, late, told = list(begun), 0, list[float]()
+    def zombies(
+        self, begun: Sequence[tuple[str, int, str, str, float]], lines: Sequence[tuple[str, str, int, str, str, float]]
+    ) -> dict[str, Any]:
+        """Count what machines did in the seconds after they woke up, on runs that others had by then."""
+        late, told = 0, list[float]()
         for strike in self.strikes:
-            if strike.kind == "kill" or not strike.ended:
+            if strike.kind == "kill":
                 continue
-            taken = {run for _, pid, run, _, at in calls if pid not in strike.pids and strike.began < at}
-            for run in taken:
-                others = min(
-                    at for _, pid, name, _, at in calls if pid not in strike.pids and name == run and at > strike.began
-                )
-                held = any(pid in strike.pids and name == run and at < strike.began for _, pid, name, _, at in calls)
-                if not held:
-                    continue
-                late += sum(
-                    pid in strike.pids and name == run and at > max(others, strike.ended)
-                    for _, pid, name, _, at in calls
-                )
-                ends = [
-                    line[5] - strike.ended
-                    for line in lines
-                    if line[2] in strike.pids and line[3] == run and line[1] == "x" and line[5] > strike.ended
-                ]
-                told += [max(ends)] if ends and others < strike.ended else []
+            elsewhere: dict[str, float] = {}
+            for _, pid, run, _, at in begun:
+                if pid not in strike.pids and strike.began < at < strike.ended:
+                    elsewhere[run] = at
+            woken = [
+                (sign, run, at - strike.ended)
+                for _, sign, pid, run, _, at in lines
+                if pid in strike.pids and run in elsewhere and strike.ended < at < strike.ended + 5.0
+            ]
+            late += sum(sign == "+" for sign, _, _ in woken)
+            told += {run: after for sign, run, after in sorted(woken, key=lambda item: item[2]) if sign == "x"}.values()
         return {"begun by zombies": late, "zombie told after s, p50/p95/max": quantiles(sorted(told))}
 
 
