@@ -20,17 +20,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from leadline.records import Event, Json
 
+_ahead = timedelta(0)
+
 
 def utc_now() -> datetime:
-    """Return the current time in UTC."""
-    return datetime.now(UTC)
+    """Return the current time in UTC: by the clock of this machine, or the one that `use_clock` was told of."""
+    return datetime.now(UTC) + _ahead
+
+
+def use_clock(ahead: float) -> None:
+    """Take times from a clock that several machines share, and that is so many seconds ahead of this machine's."""
+    global _ahead
+    _ahead = timedelta(seconds=ahead)
 
 
 class Subscription:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -52,10 +52,12 @@ async def submit_orders(active: ActiveRuns, dispatcher: Dispatcher, of_a_user: i
 
 
 class Embedded:
-    """Claims orders for the worker `name`, at most `of_a_user` of a user at once (0 is no limit)."""
+    """Claims orders for the worker `name` once it is `ready`, at most `of_a_user` of a user at once (0 is no limit)."""
 
-    def __init__(self, queue: Queue, name: str, of_a_user: int = 0) -> None:
-        self._queue, self._name, self._of_a_user = queue, name, of_a_user
+    def __init__(
+        self, queue: Queue, name: str, of_a_user: int = 0, ready: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        self._queue, self._name, self._of_a_user, self._ready = queue, name, of_a_user, ready
         self._tasks: dict[asyncio.Task[None], Claim] = {}
         # Beats and claims take turns, so that a beat knows every claim.
         self._asking = asyncio.Lock()
@@ -97,6 +99,8 @@ class Embedded:
         return await asyncio.get_running_loop().run_in_executor(self._threads, function, *values)
 
     async def _take(self, carry_out: CarryOut, slots: int, closing: asyncio.Event) -> None:
+        if self._ready:
+            await self._ready()
         while not closing.is_set():
             claim = None
             if len(self._tasks) < slots:

@@ -143,10 +143,14 @@ class InfoRoutes:
         return Response(page, media_type=media_type)
 
     async def _workers(self) -> int:
-        """Return how many workers are alive. Raises `QueueUnavailable`, also if the queue takes too long to answer."""
+        """Return how many workers are alive; of a dispatcher, how many have a run.
+
+        Raises `QueueUnavailable`, also if the queue takes too long to answer.
+        """
         try:
             async with asyncio.timeout(_PATIENCE):
-                return len(await asyncio.to_thread(self._service.queue.workers))
+                beating = await asyncio.to_thread(self._service.queue.workers)
+                return len(beating or {run.worker for run in self._service.active.all() if run.worker})
         except TimeoutError:
             raise unavailable("of the server", f"it did not answer within {_PATIENCE:g} s") from None
 

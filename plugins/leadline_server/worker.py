@@ -55,10 +55,6 @@ class Worker:
         """Work on at most `slots` runs at once until `closing` is set. Raises what the dispatcher raises."""
         interrupting = asyncio.create_task(self._interrupt_all())
         try:
-            await self._client.knowledge.warm()
-        except LeadlineError as error:
-            log.warning("the documents cannot be searched now: %s", error)
-        try:
             await self._dispatcher.work(self._carry_out, slots=slots, closing=self.closing)
         finally:
             interrupting.cancel()
@@ -192,6 +188,14 @@ class Worker:
         with suppress(UsageError):
             return self._client.find(self._folder(run), principal=run.principal)
         return None
+
+
+async def warm(client: Client) -> None:
+    """Build the indexes of documents: the first run would not wait for them, and find less."""
+    try:
+        await client.knowledge.warm()
+    except LeadlineError as error:
+        log.warning("the documents cannot be searched now: %s", error)
 
 
 async def _log_failures(events: Subscription) -> None:

@@ -5,16 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.queue.cluster import programs
-
-_POSTGRES = pytest.mark.skipif(
-    programs() is None or find_spec("psycopg") is None, reason="needs Debian's postgresql and psycopg"
-)
 
 
 def trial(kills: str, seed: str, folder: Path, *where: str) -> Any:
@@ -26,9 +20,8 @@ def trial(kills: str, seed: str, folder: Path, *where: str) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("where", [[], pytest.param(["postgres", "5"], marks=_POSTGRES)], ids=["sqlite", "postgres"])
-def test_killed_and_paused_workers_lose_and_repeat_nothing(where: list[str], tmp_path: Path) -> None:
-    counts = trial("100", "20261128", tmp_path, *where)
+def test_killed_and_paused_workers_lose_and_repeat_nothing(tmp_path: Path) -> None:
+    counts = trial("100", "20261128", tmp_path)
     assert counts["kills"] + counts["pauses"] == 100, counts
     assert counts["as undisturbed"] == counts["runs"], counts
     assert (counts["repeated"], counts["problems"]) == (0, []), counts

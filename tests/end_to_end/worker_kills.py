@@ -1,12 +1,12 @@
-"""Kills and pauses workers at random moments: `python worker_kills.py KILLS SEED FOLDER [WHERE [RESTARTS]]`.
+"""Kills and pauses workers at random moments: `python worker_kills.py KILLS SEED FOLDER [wakes]`.
 
-A supervisor keeps two workers on a queue in SQLite, or in a Postgres of its own that is restarted meanwhile (WHERE is
-`postgres`). Again and again one worker is stopped; the journals of its runs then tell what had returned, because nobody
-else can work on them. It is killed at once, or left for the supervisor to find. A call is repeated if it is made again
-after its reply stood in the journal; one that was in flight may be made again, and is counted.
+A supervisor keeps two workers on a queue. Again and again one worker is stopped; the journals of its runs then tell
+what had returned, because nobody else can work on them. It is killed at once, or left for the supervisor to find. A
+call is repeated if it is made again after its reply stood in the journal; one that was in flight may be made again, and
+is counted.
 
-Where WHERE is `wakes`, nobody kills it, as if it were in another container: its runs are given back, others take them
-over, and then it wakes up. Its calls that begin and its writes from then on are counted. Prints what happened as JSON.
+With `wakes`, nobody kills it, as if it were in another container: its runs are given back, others take them over, and
+then it wakes up. Its calls that begin and its writes from then on are counted. Prints what happened as JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,6 @@ from leadline_server import dispatchers, supervisor
 from leadline_server.processes import name_of
 from leadline_server.queue import QueueUnavailable, open_queue, sql
 from leadline_server.worker import Worker
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from tests.server.queue.cluster import Cluster, cluster
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 WORKERS, RUNS = 2, 4
@@ -69,9 +65,9 @@ def client(folder: Path) -> leadline.Client:
     return leadline.Client(plugins=[fake_web(), slow], folder=folder / "runs", cache=folder / "cache", set=used)
 
 
-async def work(folder: Path, url: str) -> None:
+async def work(folder: Path) -> None:
     """Be a worker."""
-    queue = open_queue(url, folder / "runs")
+    queue = open_queue("", folder / "runs")
     async with client(folder) as runs:
         runs.plugins.pipeline()
         name = name_of(os.getpid())
@@ -250,22 +246,13 @@ def report_of(folder: Path) -> Any:
     return report
 
 
-async def restarts(database: Cluster, count: int, every: float) -> None:
-    """Restart the database again and again, as after a crash and in order."""
-    for number in range(count):
-        await asyncio.sleep(every)
-        await asyncio.to_thread(database.restart, ("immediate", "fast")[number % 2])
-
-
 def wrong_events(folder: Path) -> int:
     """Return how many events of a run are missing, or stand in its file twice or in the wrong order."""
     numbers = [json.loads(line)["seq"] for line in (folder / "events.jsonl").read_text().splitlines()]
     return sum(number != expected for expected, number in enumerate(numbers))
 
 
-async def main(
-    kills: int, seed: int, folder: Path, database: Cluster | None, count: int, *, wakes: bool
-) -> dict[str, Any]:
+async def main(kills: int, seed: int, folder: Path, *, wakes: bool) -> dict[str, Any]:
     sql.MOST_DEATHS = sql._PATIENT_DEATHS = 10**9  # no run of this test is to blame
     supervisor._FIRST_PAUSE = 0.0
     (folder / "plain").mkdir(parents=True)
@@ -273,11 +260,10 @@ async def main(
         began = time.monotonic()
         undisturbed = report_of((await plain.research(QUESTION)).folder)
         alone = time.monotonic() - began
-    url, began = database.url if database else "", time.monotonic()
-    queue = open_queue(url, folder / "runs")
-    command = [sys.executable, __file__, "worker", str(folder), url]
+    began = time.monotonic()
+    queue = open_queue("", folder / "runs")
+    command = [sys.executable, __file__, "worker", str(folder)]
     watching = asyncio.create_task(supervisor.Supervisor(queue, command, WORKERS, limit=1e9 if wakes else LIMIT).run())
-    restarting = asyncio.create_task(restarts(database, count, 15.0)) if database else None
     trial, runs = Trial(folder, seed, wakes=wakes), list[str]()
     async with client(folder) as orders:
         while trial.counts["kills"] + trial.counts["pauses"] < kills:
@@ -292,8 +278,6 @@ async def main(
             assert not watching.done(), watching.result()
             assert time.monotonic() - began < 60 + 30 * kills, f"{len(left)} runs do not end"
             await asyncio.sleep(0.1)
-    if restarting:
-        restarting.cancel()
     watching.cancel()
     await asyncio.wait({watching})
     trial.judge()
@@ -316,18 +300,13 @@ async def main(
         "problems": problems,
         "sessions": sum(end["sessions"] for end in ends),
         "stages": dict(trial.stages.most_common()),
-        "restarts of the database": count if database else 0,
         "seconds": round(time.monotonic() - began, 1),
     }
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "worker":
-        asyncio.run(work(Path(sys.argv[2]), sys.argv[3]))
+        asyncio.run(work(Path(sys.argv[2])))
     else:
-        kills, seed, folder, *where = sys.argv[1:]
-        with ExitStack() as stack:
-            own = stack.enter_context(cluster()) if where[:1] == ["postgres"] else None
-            times = int(where[1]) if len(where) > 1 else 3
-            wakes = where == ["wakes"]
-            print(json.dumps(asyncio.run(main(int(kills), int(seed), Path(folder), own, times, wakes=wakes))))
+        kills, seed, folder, *wakes = sys.argv[1:]
+        print(json.dumps(asyncio.run(main(int(kills), int(seed), Path(folder), wakes=bool(wakes)))))

@@ -167,6 +167,8 @@ def running(
             name = name_of(os.getpid())
             worker = Worker(working, queue, Embedded(queue, name), name)
             task = asyncio.create_task(worker.work(worker_places))
+            while not (queue.workers() or task.done()):  # the documents are warm
+                await asyncio.sleep(0.01)
             url = f"http://{host}:{port}" if port else ""
             chosen = limits or Limits(requests=100_000, runs=50)
             address = Address(host, port, names, chosen, url, access or AccessSettings())

@@ -137,7 +137,6 @@ def test_the_secret_of_the_first_machine_replaces_those_of_others(
     url, files = postgres.database(uuid4().hex), [Path(name, "leadline", "settings.key").absolute() for name in "abc"]
     first, _ = (secret_of(file) for file in files[:2])
     assert first != files[1].read_bytes()
-    monkeypatch.setenv("LEADLINE_RUNS__DISPATCHER", "temporal")  # a database needs one
     for file in files:
         monkeypatch.setenv("XDG_CACHE_HOME", str(file.parents[1]))
         assert main(["usage", "--database", url, "--folder", file.parents[1].name]) == 0
@@ -187,3 +186,13 @@ def test_the_help_of_the_command_imports_nothing_heavy() -> None:
     code = "import sys; from leadline.cli import main; main(['serve', '--help']); print('uvicorn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.endswith("False\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_database_without_a_dispatcher_is_refused(
+    command: str, postgres: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = postgres.database(uuid4().hex)
+    assert main([command, "--database", url, "--folder", str(tmp_path)]) == 64
+    assert "runs.dispatcher is empty: --set runs.dispatcher=temporal" in capsys.readouterr().err

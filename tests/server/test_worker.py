@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ async def working(
     used = {key: value for key, value in SETTINGS.items() if key != "clarify.mode"} | {"middleware": ["gate"]}
     plugins = [fake_web(), plugin("gate", offer)]
     async with leadline.Client(plugins=plugins, folder=folder / "runs", cache=folder / "cache", set=used) as client:
-        made = worker.Worker(client, queue, Embedded(queue, name), name)
+        embedded = Embedded(queue, name, ready=partial(worker.warm, client))
+        made = worker.Worker(client, queue, embedded, name)
         task = asyncio.create_task(made.work(slots))
         try:
             yield made

@@ -12,14 +12,10 @@ from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from leadline.contracts import CarryOut
 from leadline.plugin import Field, PluginSettings, SecretStr, Submission, dispatcher
-
-if TYPE_CHECKING:
-    from temporalio.client import Client
 
 log = logging.getLogger("leadline.temporal")
 # Seconds that Temporal has for a request, and between two attempts to reach it.
@@ -51,6 +47,7 @@ class Temporal:
 
     def __init__(self, settings: TemporalSettings) -> None:
         self._settings = settings
+        self._lifetime: timedelta | None = None
 
     async def __aenter__(self) -> Temporal:
         from leadline_temporal.engine import connect
@@ -76,6 +73,7 @@ class Temporal:
             id=self._id(order),
             task_queue=self._settings.task_queue,
             priority=Priority(priority_key=max(1, min(5, 3 - order.priority)), fairness_key=user),
+            execution_timeout=self._lifetime,
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             rpc_timeout=_TIMEOUT,
         )
@@ -109,14 +107,14 @@ class Temporal:
         Raises `TimeoutError`, and the errors of a server that does not answer.
         """
         tried = Temporal(self._settings.model_copy(update={"task_queue": f"leadline-turns-{uuid4().hex}"}))
-        tried._client = self._client
+        tried._client, tried._lifetime = self._client, timedelta(minutes=2)
         begun, closing = list[str](), asyncio.Event()
 
         async def carry_out(order: Submission, attempt: int) -> None:
             begun.append(order.run_id)
             await asyncio.sleep(0 if len(begun) > 1 else 3.0)  # until the others wait
             if len(begun) == 1 + 20 + 4:
-                closing.set()
+                asyncio.get_running_loop().call_later(1.0, closing.set)  # the workflows end, too
 
         for user, count in (("first", 1), ("many", 20), ("few", 4)):
             for number in range(count):

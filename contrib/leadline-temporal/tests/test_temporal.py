@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from uuid import uuid4
 
 import pytest
@@ -24,3 +25,6 @@ class TestTemporal(DispatcherContract):
 async def test_turns_are_proved_by_behaviour(server: Server) -> None:
     async with Temporal(TemporalSettings(address=server.address)) as fair:
         assert await fair.keeps_turns()
+        await asyncio.sleep(1)  # its list is eventually consistent
+        left = [one.id async for one in fair._client.list_workflows("ExecutionStatus = 'Running'") if "turns" in one.id]
+    assert left == []

@@ -50,6 +50,8 @@ _UNUSE = (
     f"INSERT INTO leadline_documents SELECT 'unused', collection, key, '', '', '' {_OF} AND name = ANY(%s) "
     "ON CONFLICT DO NOTHING"
 )
+# Files of no document, also those that a killed writer left: a key ends with the beginning of the digest.
+_DROP_FILES = f"DELETE {_OF} AND name LIKE 'files/%%' AND substr(name, 10, 12) NOT IN (SELECT right(key, 12) {_OF})"
 # A collection without documents leaves no trace.
 _FORGET = f"DELETE {_OF} AND NOT EXISTS (SELECT {_OF}) AND NOT EXISTS (SELECT {_OF})"
 _ENTRIES = TypeAdapter(Entry)
@@ -57,6 +59,8 @@ _ENTRIES = TypeAdapter(Entry)
 _BATCH = 64
 # Seconds for which a server is waited for that does not accept connections, and between two attempts.
 _PATIENCE, _PAUSE = 10.0, 0.1
+# Connections that are kept for the next search.
+_SPARE = 2
 # So that the server notices within half a minute that a machine is gone, and releases its locks.
 _ALIVE = {"connect_timeout": 5, "options": "-c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5"}
 # Seconds after which a copy that nobody changed may be of a user who was erased.
@@ -75,33 +79,37 @@ class Database:
     def connected(self) -> Iterator[psycopg.Connection]:
         """Provide a connection that nobody else has. Raises `Unavailable`, also for what is done with it."""
         try:
-            connection = self._living() or self._connect()
+            known = self._living()
+            connection = known or self._connect()
             try:
+                if not known:
+                    connection.execute(_TABLE)
                 yield connection
             except BaseException:
                 connection.close()
                 raise
-            self._idle.append(connection)
+            if len(self._idle) < _SPARE:
+                self._idle.append(connection)
+            else:
+                connection.close()
         except psycopg.Error as error:
             why = str(error).strip().splitlines() or [type(error).__name__]
             raise Unavailable(f"the database of the documents does not answer: {why[0]}") from error
 
     def _living(self) -> psycopg.Connection | None:
-        while self._idle:
-            connection = self._idle.pop()
-            with suppress(psycopg.OperationalError):
-                connection.execute("SELECT")
-                return connection
-            connection.close()
+        with suppress(IndexError):  # another thread may have taken the last one
+            while connection := self._idle.pop():
+                with suppress(psycopg.OperationalError):
+                    connection.execute("SELECT")
+                    return connection
+                connection.close()
         return None
 
     def _connect(self) -> psycopg.Connection:
         end = time.monotonic() + _PATIENCE
         while True:
             try:
-                connection = psycopg.connect(self._url, autocommit=True, **_ALIVE)  # type: ignore[arg-type]
-                connection.execute(_TABLE)
-                return connection
+                return psycopg.connect(self._url, autocommit=True, **_ALIVE)  # type: ignore[arg-type]
             except psycopg.OperationalError:
                 if time.monotonic() > end:
                     raise
@@ -189,6 +197,7 @@ class Replica(Shelf):
                 self._writer = connection
                 stack.callback(setattr, self, "_writer", None)
                 await in_thread(self.pull)
+                await in_thread(self.drop_files, ())
                 yield
 
     @contextmanager
@@ -237,6 +246,10 @@ class Replica(Shelf):
     def set_about(self, facts: Mapping[str, str]) -> None:
         with self._change_rows() as cursor:
             cursor.executemany(_PUT, [self._row("fact", name, value.encode()) for name, value in facts.items()])
+
+    def drop_files(self, digests: Sequence[str]) -> None:
+        with self._change_rows(new_version=False) as cursor:
+            cursor.execute(_DROP_FILES, ("file", self._collection, "document", self._collection))
 
     # --- files -------------------------------------------------------------------------------------------------------
 

@@ -47,9 +47,14 @@ def worker_options(parser: ArgumentParser, workers: Callable[[str], int] = _coun
 
 
 def supervisor_of(args: Namespace, queue: Queue) -> Supervisor:
-    """Return the parent of the workers that the options choose."""
+    """Return the parent of the workers that the options choose. Raises `UsageError` for a database alone."""
     from leadline_server.supervisor import Supervisor
 
+    if database_url(args) and not runs_of(args).dispatcher:
+        raise UsageError(
+            "--database: on several machines a dispatcher gives the runs to workers, and runs.dispatcher is empty: "
+            "--set runs.dispatcher=temporal, of the package leadline-temporal"
+        )
     return Supervisor(None if runs_of(args).dispatcher else queue, worker_command(args), args.workers)
 
 
@@ -59,11 +64,6 @@ def queue_of(args: Namespace) -> Iterator[Queue]:
     from leadline_server.queue import open_queue
 
     url = database_url(args)
-    if url and not runs_of(args).dispatcher:
-        raise UsageError(
-            "--database: on several machines a dispatcher gives the runs to workers, and runs.dispatcher is empty: "
-            "--set runs.dispatcher=temporal, of the package leadline-temporal"
-        )
     with closing(open_queue(url, folder_of(args).absolute())) as queue:
         if url:
             from leadline.api import secret_file

@@ -11,6 +11,7 @@ from leadline.commands import (
     pairs,
     question_argument,
     run_environment,
+    runs_of,
 )
 from leadline.commands.foreground import question_of
 from leadline.commands.output import say, write, write_json
@@ -46,7 +47,9 @@ def run(args: Namespace) -> int:
         write_json({**names, "folder": str(folder), "status": "pending", "workers": workers})
         return 0
     write(order.run_id)
-    if workers:
+    if runs_of(args).dispatcher:
+        say("A server gives it to a worker: leadline serve")
+    elif workers:
         say(f"A worker takes it. Its state: leadline runs show {order.run_id}   Its events: {folder / 'events.jsonl'}")
     else:
         say("It waits: no worker is running. Start one: leadline worker")

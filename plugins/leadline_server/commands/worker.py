@@ -12,6 +12,7 @@ import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leadline.commands import client_of, count, run_coroutine
@@ -56,7 +57,7 @@ def _work(args: Namespace, queue: Queue) -> int:
     from leadline_server.dispatchers import Embedded, dispatcher_of
     from leadline_server.processes import name_of, use_one_heap
     from leadline_server.queue import Replaced
-    from leadline_server.worker import Worker
+    from leadline_server.worker import Worker, warm
 
     use_one_heap()
     use_own_folder(args)
@@ -66,8 +67,11 @@ def _work(args: Namespace, queue: Queue) -> int:
         async with client_of(args, permits=queue.permits(name)) as client:
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             tune_gc()
-            dispatcher = await dispatcher_of(client) or Embedded(queue, name, args.runs_per_user)
-            worker = Worker(client, queue, dispatcher, name)
+            dispatcher = await dispatcher_of(client)
+            if dispatcher:
+                await warm(client)
+            embedded = Embedded(queue, name, args.runs_per_user, partial(warm, client))
+            worker = Worker(client, queue, dispatcher or embedded, name)
             loop = asyncio.get_running_loop()
 
             def parent_ended() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -10,25 +11,29 @@ from typing import Any
 import psycopg
 
 from leadline.errors import LeadlineError
-from leadline_server.queue.postgres import without_password
 from leadline_server.queue.records import unavailable
 
 Rows = list[tuple[Any, ...]]
 # Seconds until a connection, or a packet that nobody acknowledges, counts as lost.
 _PATIENCE = 4
-# Seconds after a failure in which nobody else tries to connect: many threads would wait one after another.
-_REST = 1.0
+# Seconds after a failure in which nobody else tries to connect: many threads would wait one after another. Seconds
+# between two attempts of a patient one.
+_REST, _PAUSE = 1.0, 0.25
 
 
 class Connections:
-    """Transactions in any thread. Raises `QueueUnavailable` if the database does not answer."""
+    """Transactions in any thread. They wait `patience` seconds for a server that is restarted.
 
-    def __init__(self, url: str) -> None:
-        self.name = without_password(url)
-        self._url = url
+    Raises `QueueUnavailable` if the database does not answer.
+    """
+
+    def __init__(self, url: str, patience: float = 0.0) -> None:
+        known = psycopg.conninfo.conninfo_to_dict(url)
+        self.name = f"in Postgres, database {known.get('dbname', '')} on {known.get('host', 'the default host')}"
+        self._url, self._patience = url, patience
         self._free: list[psycopg.Connection] = []
-        # Until when nobody tries to connect, and why.
-        self._rest, self._reason = 0.0, ""
+        # Since when no connection succeeds, until when nobody tries, and why.
+        self._lost, self._rest, self._reason = math.inf, 0.0, ""
         self._closed = False
 
     @contextmanager
@@ -66,7 +71,15 @@ class Connections:
                 except BaseException:
                     self._return(known)
                     raise
-        new = self.connect()
+        while True:
+            try:
+                new = self.connect()
+                break
+            except psycopg.OperationalError:
+                # Of many threads that wait, only the first are patient.
+                if self._closed or time.monotonic() > self._lost + self._patience:
+                    raise
+            time.sleep(_PAUSE)
         try:
             return new, _execute(new, statement, values)
         except BaseException:
@@ -90,7 +103,7 @@ class Connections:
         if time.monotonic() < self._rest:
             raise psycopg.OperationalError(self._reason)
         try:
-            return psycopg.connect(
+            connection = psycopg.connect(
                 self._url,
                 autocommit=autocommit,
                 client_encoding="utf-8",
@@ -100,9 +113,11 @@ class Connections:
                 keepalives_interval=1,
             )
         except psycopg.OperationalError as error:
-            self._reason = _first_line(error)
+            self._reason, self._lost = _first_line(error), min(self._lost, time.monotonic())
             self._rest = time.monotonic() + _REST
             raise
+        self._lost = math.inf
+        return connection
 
 
 def _execute(connection: psycopg.Connection, statement: str, values: Sequence[Any]) -> Rows:

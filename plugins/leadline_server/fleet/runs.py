@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -16,6 +17,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from leadline.errors import JournalBusy, LeadlineError
+from leadline.events import use_clock
 from leadline.files import private_folder
 from leadline.runs import METADATA, PRINCIPALS
 from leadline.settings import Runs
@@ -46,6 +48,8 @@ CREATE TABLE IF NOT EXISTS leadline_files (path TEXT, digest TEXT, data BYTEA NO
 _PARTS = ("entries", "blobs", "events", "messages")
 # Seconds between two signs of this process.
 _TOUCH = 3.0
+# Seconds by which this machine's clock may differ from that of the database without being corrected.
+_APART = 0.5
 # In the place of the journal: the folder is that of a run.
 _JOURNAL, _MARKER = "journal.sqlite", b"The journal of this run is in the database that runs.database names.\n"
 _ACTIVE = f"holder <> '' AND touched > clock_timestamp() - interval '{LIFETIME} s'"
@@ -81,6 +85,7 @@ class PostgresRuns:
         self._closed = threading.Event()
         with self.connections.transaction("SELECT 1") as (connection, _):
             connection.execute(_TABLES)
+        self._set_clock()
         threading.Thread(target=self._touch, name="runs", daemon=True).start()
 
     def close(self) -> None:
@@ -97,9 +102,17 @@ class PostgresRuns:
     def _touch(self) -> None:
         while not self._closed.wait(_TOUCH):
             with suppress(LeadlineError):
+                self._set_clock()
                 if self._working:
                     statement = "UPDATE leadline_runs SET touched = clock_timestamp() WHERE holder = %s"
                     self.connections.rows(statement, self.holder)
+
+    def _set_clock(self) -> None:
+        """Take times from the clock of the database: those of machines may be apart."""
+        sent = time.time()
+        [(now,)] = self.connections.rows("SELECT extract(epoch FROM clock_timestamp())::float8")
+        ahead = now - (sent + time.time()) / 2
+        use_clock(ahead if abs(ahead) > _APART else 0.0)
 
     # --- copies ------------------------------------------------------------------------------------------------------
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import threading
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from leadline._runtime.event_bus import MAX_FAILURES, Bus
 from leadline._settings.secrets import MASK, Secrets
+from leadline.events import use_clock, utc_now
 from leadline.records import Event
 from leadline.testing.runs import Recorder
 
@@ -136,3 +138,11 @@ async def test_secrets_are_masked_in_every_text() -> None:
     await stream.emit("notice", {"message": f"with {key}", "deep": [{"x": key}]})
     await stream.close()
     assert seen.of("notice") == [{"message": f"with {MASK}", "deep": [{"x": MASK}]}]
+
+
+def test_machines_with_different_clocks_take_times_from_one() -> None:
+    try:
+        use_clock(60.0)
+        assert 59 < (utc_now() - datetime.now(UTC)).total_seconds() < 61
+    finally:
+        use_clock(0.0)

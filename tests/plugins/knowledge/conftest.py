@@ -9,9 +9,6 @@ from uuid import uuid4
 import pytest
 from tests.plugins.vectors.qdrant_server import KEY, qdrant_server
 from tests.server.queue.cluster import Cluster
-from tests.server.queue.conftest import postgres
-
-__all__ = ["postgres"]
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -75,6 +76,8 @@ async def test_a_change_on_one_machine_counts_at_once_on_the_others(
         await a.knowledge.add(files=[note()], principal=principal)
     assert await quotes(b) == await quotes(a) == [NINE]
     assert await a.knowledge.version(principal="ada") == await b.knowledge.version(principal="ada")
+    shutil.rmtree(await b.knowledge.folder())
+    assert await quotes(b) == [NINE], "a copy that is deleted is made again"
     await b.knowledge.add(files=[note("The harbour is ten fathoms deep.")])
     assert await quotes(a) == ["The harbour is ten fathoms deep."]
     await b.knowledge.remove("harbour.txt")
