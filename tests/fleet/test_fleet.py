@@ -14,7 +14,7 @@ import pytest
 from tests.fleet.machines import FAKETIME
 from tests.fleet.measures import MEASURES, measure
 from tests.fleet.servers import program
-from tests.fleet.trial import parsed, parser, run_trial
+from tests.fleet.trial import PATIENCE, parsed, parser, run_trial
 from tests.server.queue.cluster import programs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -53,7 +53,7 @@ def check_whole(result: Any) -> None:
 
 def test_machines_that_share_a_folder_end_every_run_as_undisturbed_under_kills_and_pauses() -> None:
     result = trial("strikes --fleet folder --runs 12 --strikes 5 --delay 2 --users 2")
-    assert result["kills"] + result["pauses"] >= 3, result
+    assert result["kills"] + result["pauses"] == 2, result
     check_whole(result)
 
 
@@ -62,16 +62,22 @@ def test_machines_that_share_a_folder_end_every_run_as_undisturbed_under_kills_a
     "skew", [0, pytest.param(60, marks=pytest.mark.skipif(not FAKETIME.exists(), reason="needs Debian's libfaketime"))]
 )
 def test_runs_of_machines_that_are_killed_with_their_disks_end_elsewhere_as_undisturbed(skew: int) -> None:
-    result = trial(f"kills --runs 20 --strikes 6 --delay 2 --users 2 --skew {skew}")
-    assert result["kills"] >= 4, result
+    result = trial(f"kills --runs 16 --strikes 4 --delay 3 --users 2 --every 6 --slots 4 --skew {skew}")
+    assert result["kills"] >= 3, result
     check_whole(result)
-    assert result["taken over after s, p50/p95/max"][1] <= 17, result
+
+
+@_FLEET
+def test_runs_of_a_machine_that_is_killed_are_taken_over_where_places_are_free() -> None:
+    result = trial("kills --runs 5 --strikes 1 --delay 6 --slots 6")
+    check_whole(result)
+    assert 0 < result["taken over after s, p50/p95/max"][1] <= PATIENCE + 2, result
 
 
 @_FLEET
 def test_a_machine_that_wakes_up_begins_no_call_of_a_run_that_others_have() -> None:
-    result = trial("pauses --runs 12 --strikes 4 --delay 3 --every 8")
-    assert result["pauses"] >= 3, result
+    result = trial("pauses --runs 9 --strikes 2 --delay 4 --every 8 --slots 4")
+    assert result["pauses"] == 2, result
     check_whole(result)
     assert result["zombie told after s, p50/p95/max"][2:] <= [2.0], result
 
@@ -79,7 +85,7 @@ def test_a_machine_that_wakes_up_begins_no_call_of_a_run_that_others_have() -> N
 @_FLEET
 @pytest.mark.parametrize("server", ["database", "engine"])
 def test_runs_in_flight_survive_that_a_server_is_gone(server: str) -> None:
-    result = trial(f"{server} --runs 10 --delay 4 --outage 20 --workers 2 --slots 4")
+    result = trial(f"{server} --runs 9 --delay 5 --outage 20 --slots 4 --after 3")
     check_whole(result)
     assert result["work went on after s"] <= 10, result
     assert "machines that ended by themselves" not in result, result
@@ -88,21 +94,22 @@ def test_runs_in_flight_survive_that_a_server_is_gone(server: str) -> None:
 @_FLEET
 @_S3
 def test_no_report_is_lost_while_s3_is_gone() -> None:
-    check_whole(trial("files --fleet s3 --runs 8 --delay 2 --after 3 --outage 20"))
+    check_whole(trial("files --fleet s3 --runs 6 --delay 2 --after 2 --outage 20"))
 
 
 @_FLEET
 def test_the_runs_of_a_machine_that_is_cut_off_go_on_elsewhere_and_it_comes_back() -> None:
-    result = trial("cut --runs 16 --delay 4 --outage 30 --workers 1 --slots 3")
+    result = trial("cut --runs 7 --delay 7 --outage 30 --slots 6 --after 3")
     check_whole(result)
     assert result["taken over after s, p50/p95/max"][1] <= 20, result
 
 
 @_FLEET
 def test_a_rolling_deploy_repeats_nothing() -> None:
-    result = trial("deploy --runs 10 --delay 2")
+    result = trial("deploy --runs 8 --delay 3")
     check_whole(result)
     assert {code for _, code in result["ended after s, with code"]} == {0}, result
+    assert result["in flight, made again"] == 0, result
 
 
 @_FLEET
@@ -138,9 +145,9 @@ def test_a_question_holds_no_place_and_is_answered_on_another_machine() -> None:
     "skew", [0, pytest.param(60, marks=pytest.mark.skipif(not FAKETIME.exists(), reason="needs Debian's libfaketime"))]
 )
 def test_the_limits_of_a_provider_are_those_of_all_machines_together(skew: int) -> None:
-    result = figures(f"limits --runs 12 --delay .6 --workers 3 --after 10 --outage 18 --skew {skew}")
+    result = figures(f"limits --runs 50 --delay .3 --slots 6 --after 12 --outage 18 --skew {skew}")
     assert result["most at once"] <= 5, result
-    assert result["most starts in a second"] <= 20, result
+    assert result["most starts in a second"] <= 21, result  # one may be late
     assert result["all places used again after s"] <= 10, result
 
 
@@ -152,10 +159,10 @@ def test_a_new_machine_searches_its_documents_before_it_takes_runs() -> None:
 
 @_FLEET
 def test_a_reader_of_events_misses_none_when_a_run_moves() -> None:
-    result = figures("reader --runs 6 --delay 3 --after 3")
-    assert (result["ended"], result["missing"], result["twice"]) == (6, 0, 0), result
+    result = figures("reader --runs 5 --delay 4 --after 3 --slots 5")
+    assert (result["ended"], result["missing"], result["twice"]) == (5, 0, 0), result
     assert result["moved"] > 0, result
-    assert result["longest silence of a run that moved s, p50/p95/max"][2] <= 17 + 3, result
+    assert result["longest silence of a run that moved s, p50/p95/max"][2] <= PATIENCE + 5, result
 
 
 @_FLEET
