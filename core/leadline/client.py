@@ -54,7 +54,7 @@ from leadline.permits import Permits
 from leadline.records import Answer, Event, Files, Json, Principal, Report, Turn
 from leadline.run_summary import RunSummary
 from leadline.runs import Order, Result, RunInfo
-from leadline.stores import RunStore, open_store, store_of, use_store
+from leadline.stores import RunStore, changing, open_store, use_store
 
 REPORT = "report.json"
 # Bytes. A report has its sources and their passages, and its pictures.
@@ -497,9 +497,8 @@ class Client:
     def forget(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Keep a run out of the memory of later questions; the run itself stays."""
         folder = self._find(run, principal)
-        write_atomically(folder / FORGOTTEN, b"")
-        if store := store_of(folder):
-            store.push(folder)
+        with changing(folder):
+            write_atomically(folder / FORGOTTEN, b"")
 
     def label(
         self,

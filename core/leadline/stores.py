@@ -7,7 +7,7 @@ is stored at once. Code that reads the folder of a run knows nothing of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -123,8 +123,8 @@ class RunStore(Protocol):
     def pull(self, folder: Path, *, files: bool = False) -> None:
         """Bring the copies in a folder up to date; of a run, or with `files`, also the files beside the metadata."""
 
-    def push(self, folder: Path) -> None:
-        """Store the metadata and the files of a run on which no session works. Raises `JournalBusy`."""
+    def changing(self, folder: Path) -> AbstractContextManager[None]:
+        """Bring a run on which no session works up to date, and store what is changed of it. Raises `JournalBusy`."""
 
     def delete(self, folder: Path) -> None:
         """Delete a run, but not its copy here. Raises `JournalBusy` if a session works on it."""
@@ -176,8 +176,8 @@ def open_store(runs: Runs) -> RunStore | None:
     from importlib.metadata import entry_points
 
     points = entry_points(group="leadline.stores")
-    if scheme not in points.names:
-        raise UsageError(f"runs.database: {scheme}:// is not the URL of a store; write {' or '.join(points.names)}://…")
+    if scheme not in points.names:  # it may be a password
+        raise UsageError(f"runs.database: not the URL of a store; write {' or '.join(sorted(points.names))}://…")
     store: RunStore = points[scheme].load()(runs)
     use_store(runs.folder, store)
     return store
@@ -195,3 +195,9 @@ def refresh(folder: Path, *, files: bool = False) -> None:
     """Bring the copies of runs in a folder up to date, if a store keeps them."""
     if store := store_of(folder):
         store.pull(folder, files=files)
+
+
+def changing(folder: Path) -> AbstractContextManager[None]:
+    """Change the files of a run on which no session works, also in the store that keeps it. Raises `JournalBusy`."""
+    store = store_of(folder)
+    return store.changing(folder) if store else nullcontext()

@@ -18,8 +18,8 @@ from leadline_server.worker import PATIENCE, log
 T = TypeVar("T")
 # Seconds between two beats. Without one for `PATIENCE`, a worker ends, because its runs may belong to others.
 BEAT = 1.0
-# Seconds between two looks for orders that a dispatcher does not know.
-_SWEEP = 1.0
+# Seconds between two looks for orders that a dispatcher does not know, and orders that it is told at the same time.
+_SWEEP, _TOGETHER = 1.0, 20
 # Seconds that an idle worker waits for a word of the queue before it looks again.
 _IDLE = 0.5
 
@@ -40,13 +40,15 @@ async def submit_orders(active: ActiveRuns, dispatcher: Dispatcher, of_a_user: i
         version, orders = active.version, list[Submission]()
         with suppress(QueueUnavailable):
             orders = await asyncio.to_thread(active.queue.unsubmitted, of_a_user)
-            replies = await asyncio.gather(*map(dispatcher.submit, orders), return_exceptions=True)
-            failures = {order: reply for order, reply in zip(orders, replies, strict=True) if reply}
-            if failures and not is_away:
-                log.warning("the dispatcher takes no orders; they wait: %s", next(iter(failures.values())))
-            is_away = bool(failures)
-            known = [order for order in orders if order not in failures]
-            await asyncio.to_thread(active.queue.note_submitted, known)
+            for begin in range(0, len(orders), _TOGETHER):
+                chunk = orders[begin : begin + _TOGETHER]
+                replies = await asyncio.gather(*map(dispatcher.submit, chunk), return_exceptions=True)
+                failures = {order: reply for order, reply in zip(chunk, replies, strict=True) if reply}
+                await asyncio.to_thread(active.queue.note_submitted, [it for it in chunk if it not in failures])
+                if failures and not is_away:
+                    log.warning("the dispatcher takes no orders; they wait: %s", next(iter(failures.values())))
+                if is_away := bool(failures):
+                    break
         if not orders or is_away:
             await active.changed(version, _SWEEP)
 

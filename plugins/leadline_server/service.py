@@ -395,9 +395,9 @@ class Service:
         quota = replace(self.limits.quota, runs=self.limits.runs)
         reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, quota=quota)
         until = time.monotonic() + _PATIENCE
-        while not (await self.view(run_id, principal)).is_active:
+        while not (view := await self.view(run_id, principal)).is_active:
             try:
-                await asyncio.to_thread(reopen)
+                await asyncio.to_thread(reopen, ended=view.ended)
             except JournalBusy:  # the run has ended, and its worker is about to tell the queue
                 if time.monotonic() > until:
                     raise

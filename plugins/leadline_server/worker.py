@@ -49,6 +49,8 @@ class Worker:
         self._handles: dict[Claim, Run] = {}
         # The claims whose runs are left to others.
         self._left: set[Claim] = set()
+        # The run of each session; one that was taken away and given again has two for a while.
+        self._sessions: list[str] = []
         self._threads = ThreadPoolExecutor(2, "queue")
 
     async def work(self, slots: int) -> None:
@@ -94,6 +96,7 @@ class Worker:
         """Work on a run, and tell the queue what became of the order."""
         end: Any = (self._queue.release, claim.run_id, claim.epoch)
         again: LeadlineError | None = JournalBusy(CONTINUED)
+        self._sessions.append(claim.run_id)
         with logs.context(run_id=claim.run_id, user=claim.run.principal):
             try:
                 if await asyncio.to_thread(self._has_ended, claim) or await self._run(claim):
@@ -116,9 +119,10 @@ class Worker:
             finally:
                 self._handles.pop(claim, None)
                 told = await self._tell(*end)
+                self._sessions.remove(claim.run_id)
                 folder = self._folder(claim.run)
-                if store_of(folder):  # this machine has no use for the copy
-                    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                if store_of(folder) and claim.run_id not in self._sessions:  # this machine has no use for the copy
+                    shutil.rmtree(folder, ignore_errors=True)  # at once: the next session may begin
                 # What a run leaves in reference cycles, some 5 MB, would stay for tens of runs: see `tune_gc`.
                 gc.collect()
         if again or not told:

@@ -43,7 +43,7 @@ class TemporalSettings(PluginSettings):
     env={"address": "TEMPORAL_ADDRESS", "namespace": "TEMPORAL_NAMESPACE", "api_key": "TEMPORAL_API_KEY"},
 )
 class Temporal:
-    """One workflow for an order, with one activity, whose attempts are those of the order."""
+    """One workflow for an order, with one activity for each attempt."""
 
     def __init__(self, settings: TemporalSettings) -> None:
         self._settings = settings

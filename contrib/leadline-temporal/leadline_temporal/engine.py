@@ -8,8 +8,8 @@ from functools import cache
 
 from temporalio import activity, workflow
 from temporalio.client import Client
-from temporalio.common import RetryPolicy
-from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
+from temporalio.common import Priority, RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError, ApplicationErrorCategory, CancelledError
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import KeepAliveConfig, TLSConfig
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
@@ -22,7 +22,7 @@ from leadline_temporal import TemporalSettings
 _BEAT, _PATIENCE = timedelta(seconds=1), timedelta(seconds=15)
 # A session may take this long, and a worker that ends waits for its sessions for this long.
 _LONGEST = timedelta(days=7)
-_RETRIES = RetryPolicy(initial_interval=timedelta(seconds=0.5), maximum_interval=timedelta(seconds=5))
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 5.0
 
 
 @workflow.defn(name="leadline.run")
@@ -30,15 +30,27 @@ class Order:
     """An order: its activity is attempted until it returns."""
 
     @workflow.run
-    async def run(self, run_id: str, number: int) -> None:
-        """Have a worker carry it out."""
-        await workflow.execute_activity(
-            "leadline.session",
-            args=[run_id, number],
-            start_to_close_timeout=_LONGEST,
-            heartbeat_timeout=_PATIENCE,
-            retry_policy=_RETRIES,
-        )
+    async def run(self, run_id: str, number: int, attempt: int = 1) -> None:
+        """Have a worker carry it out. Attempts are activities of their own: later ones come before other orders."""
+        while True:
+            try:
+                await workflow.execute_activity(
+                    "leadline.session",
+                    args=[run_id, number, attempt],
+                    start_to_close_timeout=_LONGEST,
+                    heartbeat_timeout=_PATIENCE,
+                    retry_policy=RetryPolicy(maximum_attempts=1),
+                    priority=Priority(priority_key=1) if attempt > 1 else Priority.default,
+                )
+            except ActivityError as error:
+                if isinstance(error.cause, CancelledError):
+                    raise
+            else:
+                return
+            await workflow.sleep(min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** min(attempt - 1, 10)))
+            attempt += 1
+            if workflow.info().is_continue_as_new_suggested():
+                workflow.continue_as_new(args=[run_id, number, attempt])
 
 
 async def connect(settings: TemporalSettings, *, lazy: bool = False) -> Client:
@@ -69,10 +81,10 @@ def worker_of(client: Client, task_queue: str, carry_out: CarryOut, slots: int) 
     """Return a worker that carries out at most `slots` orders at once."""
 
     @activity.defn(name="leadline.session")
-    async def session(run_id: str, number: int) -> None:
+    async def session(run_id: str, number: int, attempt: int) -> None:
         beating = asyncio.create_task(_beat())
         try:
-            await carry_out(Submission(run_id, number), activity.info().attempt)
+            await carry_out(Submission(run_id, number), attempt)
         except Exception as error:  # noqa: BLE001 - any; its text may tell what the run is about
             name = type(error).__name__
             raise ApplicationError(name, category=ApplicationErrorCategory.BENIGN) from None

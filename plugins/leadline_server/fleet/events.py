@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from zlib import crc32
@@ -14,12 +15,10 @@ from pydantic_core import PydanticSerializationError
 
 from leadline.errors import LeadlineError
 from leadline.records import Event
-from leadline_server.fleet.connections import Connections
+from leadline_server.queue.connections import Connections
 
 # Seconds for which events are collected before they are stored, and until those of a lost connection are sent again.
 _GATHERED, _AGAIN = 0.05, 1.0
-# Events that are read at once.
-_MOST = 2_000
 _CHANNEL = "leadline_events"
 _FENCE = "SELECT session FROM leadline_runs WHERE path = %s FOR SHARE"
 
@@ -106,8 +105,9 @@ class EventFeed:
         while not self._closed.is_set():
             with suppress(psycopg.Error), self._connections.connect(autocommit=True) as connection:
                 connection.execute(f"LISTEN {_CHANNEL}".encode())
-                self._counts = [0] * 1024
+                self._counts = [time.monotonic_ns()] * 1024
                 while not self._closed.is_set():
+                    connection.execute("SELECT 1")  # else a lost connection would look like a quiet one
                     for notice in connection.notifies(timeout=1.0):
                         self._counts[crc32(notice.payload.encode()) % 1024] += 1
             self._counts = None
@@ -130,9 +130,9 @@ class StoredLog:
     def read(self) -> list[Event]:
         """Return the new events. Raises `QueueUnavailable`."""
         seen = self._feed.count(self._path)
-        statement = "SELECT seq, data FROM leadline_events WHERE path = %s AND seq > %s ORDER BY seq LIMIT %s"
-        rows = self._connections.rows(statement, self._path, self.last, _MOST)
-        self._seen = seen if len(rows) < _MOST else None
+        statement = "SELECT seq, data FROM leadline_events WHERE path = %s AND seq > %s ORDER BY seq"
+        rows = self._connections.rows(statement, self._path, self.last)
+        self._seen = seen
         events = []
         for seq, data in rows:
             self.last = seq
@@ -144,17 +144,18 @@ class StoredLog:
 class StoredMailbox:
     """Implements `leadline.stores.Mailbox`. A new session deletes the messages to earlier ones."""
 
-    def __init__(self, connections: Connections, path: str) -> None:
-        self._rows, self._path = connections.rows, path
+    def __init__(self, connections: Connections, path: str, holder: str) -> None:
+        self._rows, self._path, self._holder = connections.rows, path, holder
 
     def send(self, name: str, text: bytes) -> None:
         """Send a message."""
         self._rows("INSERT INTO leadline_messages (path, name, body) VALUES (%s, %s, %s)", self._path, name, text)
 
     def messages(self) -> list[tuple[str, bytes]]:
-        """Return the messages without a reply, the oldest first."""
-        statement = "SELECT name, body FROM leadline_messages WHERE path = %s AND reply IS NULL ORDER BY sent"
-        return [(name, bytes(body)) for name, body in self._rows(statement, self._path)]
+        """Return the messages without a reply, the oldest first; none if another process has the run."""
+        statement = "SELECT name, body FROM leadline_messages JOIN leadline_runs USING (path) "
+        statement += "WHERE path = %s AND holder = %s AND reply IS NULL ORDER BY sent"
+        return [(name, bytes(body)) for name, body in self._rows(statement, self._path, self._holder)]
 
     def reply(self, name: str, text: bytes) -> None:
         """Reply to a message."""

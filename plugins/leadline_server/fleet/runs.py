@@ -22,10 +22,10 @@ from leadline.files import private_folder
 from leadline.runs import METADATA, PRINCIPALS
 from leadline.settings import Runs
 from leadline.stores import Mode, kept_files
-from leadline_server.fleet.connections import Connections
 from leadline_server.fleet.events import EventFeed, StoredEvents, StoredLog, StoredMailbox
 from leadline_server.fleet.files import RunFiles, files_at
 from leadline_server.fleet.journals import LIFETIME, PostgresJournal
+from leadline_server.queue.connections import Connections
 
 _TABLES = """
 SELECT pg_advisory_xact_lock(1818584164);
@@ -46,8 +46,9 @@ CREATE TABLE IF NOT EXISTS leadline_messages (
 CREATE TABLE IF NOT EXISTS leadline_files (path TEXT, digest TEXT, data BYTEA NOT NULL, PRIMARY KEY (path, digest));
 """
 _PARTS = ("entries", "blobs", "events", "messages")
-# Seconds between two signs of this process.
-_TOUCH = 3.0
+# Seconds between two signs of this process. One for a run whose row is locked at the moment is left out, for it would
+# hold up those of others.
+_TOUCH = 1.0
 # Seconds by which this machine's clock may differ from that of the database without being corrected.
 _APART = 0.5
 # In the place of the journal: the folder is that of a run.
@@ -104,8 +105,9 @@ class PostgresRuns:
             with suppress(LeadlineError):
                 self._set_clock()
                 if self._working:
-                    statement = "UPDATE leadline_runs SET touched = clock_timestamp() WHERE holder = %s"
-                    self.connections.rows(statement, self.holder)
+                    statement = "UPDATE leadline_runs SET touched = clock_timestamp() WHERE path IN (SELECT path "
+                    statement += "FROM leadline_runs WHERE path = ANY(%s) AND holder = %s FOR UPDATE SKIP LOCKED)"
+                    self.connections.rows(statement, [*self._working], self.holder)
 
     def _set_clock(self) -> None:
         """Take times from the clock of the database: those of machines may be apart."""
@@ -135,6 +137,8 @@ class PostgresRuns:
         if rows and path not in self._working:
             changed, metadata, files, deleted = rows[0]
             self._copy(path, metadata, files, deleted=deleted)
+            for name in set(kept_files(self._root / path)) - set(files):
+                (self._root / path / name).unlink()
             self._copies[path] = changed, True
         return known or bool(rows)
 
@@ -185,13 +189,15 @@ class PostgresRuns:
             known: Known = {}
             if path not in self._working:  # else the copy is ahead of the store
                 self._copies.pop(path, None)
-                self._pull_run(path)
-                [(stored,)] = self.connections.rows("SELECT files FROM leadline_runs WHERE path = %s", path)
-                for name in set(kept_files(folder)) - set(stored):  # of a session that lost the run
-                    (folder / name).unlink()
-                known = {name: (_stamp(folder / name), digest) for name, digest in stored.items()}
+                known = self._stored(path)
             self._working[path] = known
         return known
+
+    def _stored(self, path: str) -> Known:
+        """Bring the copy of a run up to date; return what is known of its files."""
+        self._pull_run(path)
+        rows = self.connections.rows("SELECT files FROM leadline_runs WHERE path = %s", path)
+        return {name: (_stamp(self._root / path / name), digest) for (files,) in rows for name, digest in files.items()}
 
     def is_last(self, folder: Path, known: Known) -> bool:
         """Return whether no later session of this process works on a run."""
@@ -227,10 +233,13 @@ class PostgresRuns:
             (metadata, Jsonb(after), path, metadata, before != after),
         )
 
-    def push(self, folder: Path) -> None:
-        """Store what was changed of a run on which no session works. Raises `JournalBusy`."""
-        with self._idle(folder) as connection:
-            self.keep(connection, folder, {})
+    @contextmanager
+    def changing(self, folder: Path) -> Iterator[None]:
+        """Bring a run on which no session works up to date, and store what is changed of it. Raises `JournalBusy`."""
+        with self._pulling, self._idle(folder) as connection:
+            known = self._stored(self.path(folder))
+            yield
+            self.keep(connection, folder, known)
 
     def delete(self, folder: Path) -> None:
         """Delete a run; its name stays, so that all machines delete their copies. Raises `JournalBusy`."""
@@ -241,7 +250,7 @@ class PostgresRuns:
                 connection.execute(f"DELETE FROM leadline_{part} WHERE path = %s".encode(), (path,))  # noqa: S608
             connection.execute(
                 "UPDATE leadline_runs SET deleted = true, metadata = NULL, files = '{}', holder = '', "
-                "changed = pg_current_xact_id() WHERE path = %s",
+                "session = session + 1, changed = pg_current_xact_id() WHERE path = %s",
                 (path,),
             )
 
@@ -280,7 +289,7 @@ class PostgresRuns:
 
     def mailbox(self, folder: Path) -> StoredMailbox:
         """Return the messages to a run."""
-        return StoredMailbox(self.connections, self.path(folder))
+        return StoredMailbox(self.connections, self.path(folder), self.holder)
 
     def live_host(self) -> tuple[str, str]:
         """Return the address to which live text is bound, and the one by which other machines reach it."""

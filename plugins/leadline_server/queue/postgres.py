@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from leadline_server.fleet.connections import Connections
+from leadline_server.queue.connections import Connections
 from leadline_server.queue.database import Cursor
 
 T = TypeVar("T")

@@ -128,7 +128,7 @@ _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_fai
 MOST_DEATHS, _PATIENT_DEATHS = 20, 3
 _LONGEST_PAUSE = 60.0
 # Seconds after which a dispatcher is told of an order again, in case it lost it; and orders that it is told at once.
-_AGAIN, _AT_ONCE = 300.0, 50
+_AGAIN, _AT_ONCE = 300.0, 200
 
 
 class Queue:
@@ -193,14 +193,19 @@ class Queue:
         *,
         retry_failed: bool = False,
         quota: Quota | None = None,
+        ended: datetime | None = None,
     ) -> None:
-        """Accept the request to continue a run that has ended. Raises `JournalBusy` if it is active, or `Full`."""
+        """Accept the request to continue a run that has ended. Raises `JournalBusy` if it is active, or `Full`.
+
+        `ended` is the time of that by the clock of its worker, which may be ahead of this one.
+        """
         now, who = self._clock(), principal or ""
+        later = max(now, ended.timestamp() + 0.001) if ended else now
 
         def work(cursor: Cursor) -> None:
             known = "SELECT state, ordered, not_before FROM leadline_orders WHERE run_id = ?"
             for state, ordered, not_before in cursor.rows(known, run_id):
-                if ordered == now:
+                if ordered == later:
                     return  # repeated after a lost connection
                 if state == "claimed" or (state == "waiting" and not_before <= now):
                     raise JournalBusy("the run is active")
@@ -211,7 +216,7 @@ class Queue:
                 "VALUES (?, ?, '', 'waiting', 0, '', 0, 0, 0, ?, ?, ?, 0, '', '') ON CONFLICT (run_id) DO UPDATE SET "
                 "state = 'waiting', begun = 0, deaths = 0, retry_failed = excluded.retry_failed, "
                 "ordered = excluded.ordered, not_before = 0, problem = '', status = '', " + _ANEW,
-                *(run_id, who, int(retry_failed), now, now),
+                *(run_id, who, int(retry_failed), now, later),
             )
 
         self._database.write(work, lasting=True)
@@ -595,9 +600,8 @@ def open_database(url: str, path: Path) -> Database:
         from leadline_server.queue.sqlite import SqliteDatabase
 
         return SqliteDatabase(path)
-    scheme, separator, _ = url.partition("://")
-    if not separator or scheme not in ("postgresql", "postgres"):
-        raise UsageError(f"--database {scheme}://…: not a database; write postgresql://USER@HOST/DATABASE")
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise UsageError("--database: not a database; write postgresql://USER@HOST/DATABASE")
     if find_spec("psycopg") is None:
         raise UsageError("a database of runs needs psycopg: leadline plugins install 'leadline[fleet]'")
     from leadline_server.queue.postgres import PostgresDatabase

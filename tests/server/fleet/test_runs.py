@@ -34,7 +34,7 @@ class Machines:
     """Clients over one database."""
 
     def __init__(self, top: Path, url: str, files: str) -> None:
-        self.top, self.gate = top, Gate()
+        self.top, self.url, self.gate = top, url, Gate()
         self._shared = {"runs.database": url, "runs.files": files}
         self._open = AsyncExitStack()
 

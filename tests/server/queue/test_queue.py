@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,8 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from leadline.contracts import Submission
-from leadline.errors import JournalBusy, UsageError
+from leadline.errors import JournalBusy, LeadlineError, UsageError
+from leadline.plugin import SecretStr
 from leadline.runs import Order
+from leadline.settings import Runs
+from leadline.stores import open_store
 from leadline_server.queue import Claim, Full, Queue, QueueUnavailable, Quota, Replaced, Taken, open_queue
 from leadline_server.queue.records import ATTEMPTS
 from leadline_server.queue.sql import MOST_DEATHS
@@ -310,8 +313,11 @@ def test_a_run_is_reopened_once_it_has_ended(queue: Queue) -> None:
     queue.reopen(run, "alice", retry_failed=True)
     again = claim(queue)
     assert (again.run_id, again.run.retry_failed, again.run.problem, again.epoch) == (run, True, "", ATTEMPTS + 1)
-    queue.reopen("0badcafe_20260101_000000", None)  # one that was made before the queue
-    assert claim(queue).run.order is None
+    ended = datetime.now(UTC) + timedelta(minutes=1)  # on a machine whose clock is ahead
+    queue.reopen("0badcafe_20260101_000000", None, ended=ended)  # one that was made before the queue
+    last = claim(queue).run
+    assert last.order is None
+    assert last.ordered > ended.timestamp()  # else the order would count as carried out
 
 
 def test_an_order_that_waits_is_withdrawn(queue: Queue) -> None:
@@ -344,6 +350,19 @@ def test_a_wait_ends_with_a_commit_of_somebody_else(url: str, tmp_path: Path) ->
 def test_another_url_is_refused(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a database; write postgresql://"):
         open_queue(url, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["host=h password=QX/ZY", "postgresql:/u:QX/ZY@h/x", *(f"postgresql://u:QX{c}ZY@h/x" for c in "/@ ")],
+)
+def test_no_part_of_a_password_is_shown(url: str, tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    for use in (lambda: open_queue(url, tmp_path), lambda: open_store(Runs(folder=tmp_path, database=SecretStr(url)))):
+        with pytest.raises(LeadlineError) as error:
+            use()
+        assert "QX" not in str(error.value)
+        assert "ZY" not in str(error.value)
 
 
 def test_an_unusable_file_is_named(tmp_path: Path) -> None:

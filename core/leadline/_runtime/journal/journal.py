@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
@@ -37,6 +38,8 @@ from leadline.events import utc_now
 from leadline.stores import Mode, Records
 
 T = TypeVar("T")
+# Seconds after which a commit may be from before a pause of this process, in which another one took the run over.
+_LATE = 5.0
 
 
 class Journal:
@@ -173,7 +176,11 @@ class Journal:
 
         What was queued before is committed as well. Raises JournalBusy if the run belongs to another process by now.
         """
-        await self._storage.write(lambda db: put_entry(db, "begun", key, str(self.session)), durable=durable)
+        late = True
+        while late:
+            asked = time.monotonic()
+            await self._storage.write(lambda db: put_entry(db, "begun", key, str(self.session)), durable=durable)
+            late = time.monotonic() - asked > _LATE  # a commit from before a pause says nothing about now
 
     def abandon(self, key: str) -> None:
         """Forget that a request started: the session goes on without it."""

@@ -21,7 +21,7 @@ from leadline.files import read_limited
 from leadline.records import Principal
 from leadline.run_summary import ACTIVE, RunSummary
 from leadline.runs import METADATA, PRINCIPALS, Metadata, RunInfo
-from leadline.stores import refresh, store_of
+from leadline.stores import changing, refresh, store_of
 
 JOURNAL = "journal.sqlite"
 LOCK = JOURNAL + ".lock"
@@ -118,9 +118,8 @@ def label_run(folder: Path, changes: Mapping[str, Any]) -> None:
     except JournalBusy:
         raise JournalBusy(f"the run in {folder} is active; it can be labelled when it has ended") from None
     try:
-        write_metadata(folder, read_metadata(folder).model_copy(update=changes))
-        if store := store_of(folder):
-            store.push(folder)
+        with changing(folder):
+            write_metadata(folder, read_metadata(folder).model_copy(update=changes))
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot read {folder / METADATA}: leadline resume {folder.name}") from error
     finally:

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pytest
 
+from leadline._runtime.journal import journal as journal_module
 from leadline._runtime.journal import storage as storage_module
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lock import FolderLock, is_locked
@@ -426,3 +427,24 @@ async def test_writes_that_wait_together_share_a_transaction(tmp_path: Path, mon
         free.set()
         await asyncio.gather(*writes)
         assert together == [5]
+
+
+async def test_a_call_does_not_begin_by_a_commit_from_before_a_pause(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = ["late"]
+    late = await Journal.open(tmp_path / "journal.sqlite", owns=lambda: owner == ["late"])
+    beginning = asyncio.create_task(late.begin("a"))
+    await asyncio.sleep(0)
+    later = []
+
+    async def take_over() -> None:
+        owner[0] = "later"
+        later.append(await Journal.open(tmp_path / "journal.sqlite", owns=lambda: owner == ["later"]))
+
+    monkeypatch.setattr(journal_module, "_LATE", -1.0)  # as if every commit took long
+    await take_over()
+    with pytest.raises(JournalBusy):
+        await beginning
+    await late.close()
+    await later[0].close()

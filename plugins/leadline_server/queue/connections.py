@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 
-from leadline.errors import LeadlineError
+from leadline.errors import LeadlineError, UsageError
 from leadline_server.queue.records import unavailable
 
+T = TypeVar("T")
 Rows = list[tuple[Any, ...]]
 # Seconds until a connection, or a packet that nobody acknowledges, counts as lost.
 _PATIENCE = 4
+# Seconds of silence after which a connection counts as lost: a proxy may hold it for a server that is gone.
+_SILENCE = 10.0
 # Seconds after a failure in which nobody else tries to connect: many threads would wait one after another. Seconds
 # between two attempts of a patient one.
 _REST, _PAUSE = 1.0, 0.25
+
+
+class Connection(psycopg.Connection[Any]):
+    """A connection that does not wait for ever."""
+
+    def wait(self, gen: Generator[Any, Any, T], *values: Any, **options: Any) -> T:
+        """Wait for an answer. Raises `psycopg.OperationalError`."""
+        return super().wait(_impatient(gen), *values, **options)
+
+
+def _impatient(gen: Generator[Any, Any, T]) -> Generator[Any, Any, T]:
+    ready, end = None, time.monotonic() + _SILENCE
+    try:
+        while True:
+            ready = yield gen.send(ready)
+            if ready:
+                end = time.monotonic() + _SILENCE
+            elif time.monotonic() > end:
+                raise psycopg.OperationalError(f"it did not answer for {_SILENCE:g} s")
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
 
 
 class Connections:
@@ -28,8 +52,13 @@ class Connections:
     """
 
     def __init__(self, url: str, patience: float = 0.0) -> None:
-        known = psycopg.conninfo.conninfo_to_dict(url)
+        try:
+            known = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.Error:
+            known = {"host": "@"}
         self.name = f"in Postgres, database {known.get('dbname', '')} on {known.get('host', 'the default host')}"
+        if "@" in self.name:  # parts of the password are in wrong places
+            raise UsageError("runs.database: not a URL; in its password write %40 for @, %2F for / and so on")
         self._url, self._patience = url, patience
         self._free: list[psycopg.Connection] = []
         # Since when no connection succeeds, until when nobody tries, and why.
@@ -45,7 +74,7 @@ class Connections:
                 yield connection, rows
                 connection.commit()
             except BaseException:
-                if not connection.closed:
+                with suppress(psycopg.Error):
                     connection.rollback()
                 raise
             finally:
@@ -62,15 +91,16 @@ class Connections:
 
     def _begin(self, statement: str, values: Sequence[Any]) -> tuple[psycopg.Connection, Rows]:
         with suppress(IndexError):
-            while True:
-                known = self._free.pop()
-                try:
-                    return known, _execute(known, statement, values)
-                except (psycopg.OperationalError, psycopg.InterfaceError):  # the server was restarted meanwhile
-                    known.close()
-                except BaseException:
-                    self._return(known)
-                    raise
+            known = self._free.pop()
+            try:
+                return known, _execute(known, statement, values)
+            except (psycopg.OperationalError, psycopg.InterfaceError):  # the server was restarted, or fell silent
+                known.close()
+                while True:
+                    self._free.pop().close()
+            except BaseException:
+                self._return(known)
+                raise
         while True:
             try:
                 new = self.connect()
@@ -103,7 +133,7 @@ class Connections:
         if time.monotonic() < self._rest:
             raise psycopg.OperationalError(self._reason)
         try:
-            connection = psycopg.connect(
+            connection = Connection.connect(
                 self._url,
                 autocommit=autocommit,
                 client_encoding="utf-8",
