@@ -214,9 +214,10 @@ class Fleet:
         """Start a machine that works on runs."""
         return self._start("worker", ["worker", f"--workers={workers}", f"--runs={runs}"], environment)
 
-    def server(self, environment: Mapping[str, str], workers: int = 1, runs: int = 1) -> Machine:
-        """Start a machine that serves, and works as well: each server has workers."""
+    def server(self, environment: Mapping[str, str], runs: int = 0) -> Machine:
+        """Start a machine that serves, and works on `runs` at once; on a shared folder it always works."""
         (port,) = free_ports(1)
+        workers, runs = (0, 1) if self.shared and not runs else (1, runs or 1)
         command = ["serve", f"--port={port}", f"--workers={workers}", f"--runs={runs}", "--max-runs=1000000"]
         command += ["--max-requests=1000000", "--max-streams=10000"]
         machine = self._start("serve", command, environment)

@@ -202,7 +202,7 @@ def question(trial: Trial) -> dict[str, Any]:
         wait_until(lambda run=run: http.get(f"/v1/runs/{run}").json()["questions"], 60, "a run asks", 0.1)  # type: ignore[misc]
         asked[run] = http.get(f"/v1/runs/{run}").json()["questions"][0]["id"]
     # More runs than places wait by now: others still get theirs.
-    places = trial.options.workers * trial.options.slots + trial.options.servers
+    places = trial.options.workers * trial.options.slots
     at = time.monotonic()
     other = http.post("/v1/runs", json={"question": QUESTIONS[0]}).json()["run_id"]
     ended(http, other, 60, 0.1)
@@ -286,7 +286,7 @@ def limits(trial: Trial) -> dict[str, Any]:
 
 def documents(trial: Trial) -> dict[str, Any]:
     """Have new machines with empty caches take runs that search documents at once."""
-    http, reports, waits, problems = trial.http(), [], [], []
+    http, reports, waits, problems, taken = trial.http(), [], [], [], 0
     text = "When are default parameter values of a function evaluated?"
     for number in range(trial.options.runs):
         for machine in [*trial.workers]:
@@ -298,6 +298,7 @@ def documents(trial: Trial) -> dict[str, Any]:
         run = http.post("/v1/runs", json={"question": text}).json()["run_id"]
         ended(http, run, 90, 0.1)
         waits.append(time.monotonic() - at)
+        taken += run in machine.text()
         view = http.get(f"/v1/runs/{run}").json()
         if view["status"] != "complete":
             problems.append(f"{number}: {view['status']} {view['reason']}")
@@ -307,6 +308,7 @@ def documents(trial: Trial) -> dict[str, Any]:
         reports.append(json.dumps(report, sort_keys=True))
     return {
         "runs": trial.options.runs,
+        "taken by the new machine": taken,
         "complete": len(reports),
         "different reports": len(set(reports)),
         "problems": problems[:5],
