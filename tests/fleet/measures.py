@@ -272,10 +272,16 @@ def limits(trial: Trial) -> dict[str, Any]:
     within = max((sum(at <= other < at + 1.0 for other in times) for at in times), default=0)
     full = next((at for at, count in busy if count >= 5), None)
     span = [at for at in times if at > began + 3 and at < killed.began]
+    ends = {(line[2], line[3], line[4]): line[5] for line in lines if line[1] != "+"}
+    calls = [(line[5], ends.get((line[2], line[3], line[4]), killed.began)) for line in lines if line[1] == "+"]
+    held_seconds = sum(
+        max(0.0, min(end, killed.began) - max(start, began + 3)) for start, end in calls if start < killed.began
+    )
     return {
         "most at once": most,
         "most starts in a second": within,
         "starts a second before the kill": round(len(span) / max(0.1, killed.began - began - 3), 1),
+        "share of the places used before it": round(held_seconds / 5 / (killed.began - began - 3), 2),
         "all places used again after s": round(full - killed.began, 2) if full else None,
         "starts a second by machine": {
             name: round(sum(other == name for _, other in starts) / (lines[-1][5] - began), 1)
