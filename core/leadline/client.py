@@ -155,6 +155,7 @@ class Client:
         if self._store:
             use_store(self.runs_folder(), None)
             self._store.close()
+            self._store = None
 
     @property
     def catalog(self) -> PluginCatalog:

@@ -84,6 +84,16 @@ R_out = TypeVar("R_out", bound=Record, covariant=True)
 # --- objects that plugins receive --------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Check:
+    """What `leadline doctor` found of one part, and the next command; `bad` prevents research."""
+
+    what: str
+    state: Literal["ok", "note", "bad"]
+    detail: str
+    next: str = ""
+
+
 class Run(Protocol):
     """One question processed by one pipeline, as every provider sees it (`call.run`); stages get a `StageRun`.
 
@@ -430,6 +440,15 @@ class KnowledgeBase(SearchProvider, Protocol):
 
     def folder(self, principal: Principal | None) -> Path:
         """Return the folder of a principal's documents, for backups and erasure."""
+
+    async def import_folder(self, folder: Path | None) -> int | None:
+        """Bring all documents of a machine, by default this one, to where several machines keep theirs.
+
+        Return the number of those that were not there, or None if documents are kept on this machine.
+        """
+
+    async def export_folder(self, folder: Path) -> bool:
+        """Write all documents into a folder, as one machine has them; return False if this is one."""
 
 
 class Reranker(Protocol):

@@ -137,8 +137,8 @@ class Runs(Section):
     )
     live: str = Field(
         "",
-        description="Where a worker serves the text of its runs as they write it, HOST or HOST:ADVERTISED; "
-        "empty: 127.0.0.1.",
+        description="Where a worker serves the text of its runs as they write it, HOST or HOST:ADVERTISED, "
+        "by default 127.0.0.1; 0.0.0.0 is reached by the name of the machine.",
     )
 
 

@@ -14,11 +14,19 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from leadline.errors import UsageError
 
 if TYPE_CHECKING:
-    from leadline.contracts import Observer
+    from leadline.contracts import Check, Observer
     from leadline.records import Event
     from leadline.settings import Runs
 
+# The entry-point group of stores: a name is the scheme of a URL, its value a function that opens the store.
+GROUP = "leadline.stores"
 Mode = Literal["write", "read"]
+# A journal in a file. Blobs have row ids, so that a new one is appended; in the order of digests each changed a page.
+LAYOUT = """
+create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
+create table blobs (digest text primary key, data blob);
+"""
+LAYOUT_VERSION = 1
 # Files of a run that a store keeps in another form, and the hidden ones that it keeps as files.
 _ELSEWHERE = ("journal.sqlite", "events.jsonl", "live.sock", "metadata.json")
 _HIDDEN = (".complete", ".forgotten")
@@ -28,7 +36,9 @@ def kept_files(folder: Path) -> list[str]:
     """Return the names of the files of a run that a store keeps beside its metadata, journal and events."""
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     return sorted(
-        name for name in names if not name.startswith(_ELSEWHERE) and (name[0] != "." or name.split("/")[0] in _HIDDEN)
+        name
+        for name in names
+        if not name.startswith(_ELSEWHERE) and "/." not in name and (name[0] != "." or name.split("/")[0] in _HIDDEN)
     )
 
 
@@ -120,6 +130,9 @@ class RunStore(Protocol):
 
     def close(self) -> None: ...
 
+    def check(self) -> Iterable[Check]:
+        """Return what `leadline doctor` tells of its parts."""
+
     def pull(self, folder: Path, *, files: bool = False) -> None:
         """Bring the copies in a folder up to date; of a run, or with `files`, also the files beside the metadata."""
 
@@ -127,7 +140,7 @@ class RunStore(Protocol):
         """Bring a run on which no session works up to date, and store what is changed of it. Raises `JournalBusy`."""
 
     def delete(self, folder: Path) -> None:
-        """Delete a run, but not its copy here. Raises `JournalBusy` if a session works on it."""
+        """Delete a run, or all in a folder, but not the copies here. Raises `JournalBusy` if a session works on one."""
 
     def is_active(self, folder: Path) -> bool:
         """Return whether a session works on a run."""
@@ -166,7 +179,7 @@ def use_store(folder: Path, store: RunStore | None) -> None:
 
 
 def open_store(runs: Runs) -> RunStore | None:
-    """Use the store that the settings name, by the entry point for the scheme of its URL in `leadline.stores`.
+    """Use the store that the settings name, by the entry point for the scheme of its URL.
 
     Return it for its owner to close; None if there is none, or it is used already. Raises `UsageError`.
     """
@@ -175,7 +188,7 @@ def open_store(runs: Runs) -> RunStore | None:
         return None
     from importlib.metadata import entry_points
 
-    points = entry_points(group="leadline.stores")
+    points = entry_points(group=GROUP)
     if scheme not in points.names:  # it may be a password
         raise UsageError(f"runs.database: not the URL of a store; write {' or '.join(sorted(points.names))}://…")
     store: RunStore = points[scheme].load()(runs)

@@ -50,18 +50,28 @@ class ActiveRuns:
     async def refresh(self) -> None:
         """Read the queue now."""
         async with self._refreshing:
-            active = {run.run_id: run for run in await asyncio.to_thread(self.queue.active)}
+            active = {run.run_id: run for run in await asyncio.to_thread(self.queue.active, self._known)}
             ended = [run for run_id, run in self._known.items() if run_id not in active]
             if active != self._known:
-                self._known = active
-                self.version += 1
-                self._changed.set()
-                self._changed = asyncio.Event()
+                self._change(active)
         for run in ended:
             if self.when_ended:
                 task = asyncio.ensure_future(self.when_ended(run))
                 self._telling.add(task)
                 task.add_done_callback(self._told)
+
+    async def add(self, run_id: str, principal: str | None) -> None:
+        """Read one new order now."""
+        async with self._refreshing:
+            run = await asyncio.to_thread(self.queue.get, run_id, principal)
+            if run and run.is_active:
+                self._change({run_id: run, **self._known})
+
+    def _change(self, known: dict[str, QueuedRun]) -> None:
+        self._known = known
+        self.version += 1
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def _told(self, task: asyncio.Task[None]) -> None:
         self._telling.discard(task)

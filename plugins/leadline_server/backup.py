@@ -63,18 +63,18 @@ def _snapshot(path: Path, copy: Path) -> Path:
     return copy
 
 
-def restore(file: Path, runs: Path) -> int:
-    """Bring a backup back: its runs into an empty folder, the rest into the working folder. Raises `UsageError`."""
+def restore(file: Path, runs: Path, others: Path = Path()) -> int:
+    """Bring a backup back: its runs into an empty folder, the `others` into the working folder. Raises `UsageError`."""
     if runs.is_dir() and any(runs.iterdir()):
         raise UsageError(f"{runs} is not empty: name another folder with --folder, or move this one away")
     try:
         with tarfile.open(file) as archive:
             members = archive.getmembers()
-            if taken := [name for member in members if (name := member.name) != RUNS and _is_taken(name)]:
+            if taken := [name for member in members if (name := member.name) != RUNS and _is_taken(name, others)]:
                 raise UsageError(f"{taken[0]} exists already: move it away, or restore in another working folder")
             for member in members:
                 top, _, rest = member.name.partition("/")
-                _extract(archive, member, runs / rest if top == RUNS else Path(member.name))
+                _extract(archive, member, runs / rest if top == RUNS else others / member.name)
         with closing(open_queue("", runs)) as queue:
             for worker in queue.workers():  # of the other server, which may be on this machine: not to be killed
                 queue.leave(worker.id)
@@ -83,8 +83,8 @@ def restore(file: Path, runs: Path) -> int:
     return sum(member.isfile() for member in members)
 
 
-def _is_taken(name: str) -> bool:
-    return not name.startswith(f"{RUNS}/") and "/" not in name and Path(name).exists()
+def _is_taken(name: str, folder: Path) -> bool:
+    return not name.startswith(f"{RUNS}/") and "/" not in name and (folder / name).exists()
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:

@@ -15,11 +15,12 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from hashlib import sha256
 from logging.handlers import QueueHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -124,9 +125,19 @@ class Audit:
 
     def records(self, user: str) -> list[str]:
         """Return the lines about a user."""
+        return [line for line in self.lines() if _is_about(line, user)]
+
+    def lines(self) -> list[str]:
+        """Return all lines."""
         with suppress(FileNotFoundError):
-            return [line for line in self._path.read_text(encoding="utf-8").splitlines() if _is_about(line, user)]
+            return self._path.read_text(encoding="utf-8").splitlines()
         return []
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Append lines of another log; those of a table are there once."""
+        with self._locked() as fd:
+            for line in lines:
+                os.write(fd, f"{line}\n".encode())
 
     def erase(self, user: str) -> None:
         """Remove the lines about a user."""
@@ -187,6 +198,19 @@ class SharedAudit(Audit):
     def records(self, user: str) -> list[str]:
         statement = "SELECT line FROM leadline_audit WHERE who = ? OR about = ? ORDER BY at"
         return [str(row[0]) for row in self._thread.submit(self._database.read, statement, user, user).result()]
+
+    def lines(self) -> list[str]:
+        return [str(row[0]) for row in self._database.read("SELECT line FROM leadline_audit ORDER BY at")]
+
+    def add(self, lines: Iterable[str]) -> None:
+        statement = "INSERT INTO leadline_audit VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+        rows = list[tuple[Any, ...]]()
+        for line in lines:
+            with suppress(ValueError, KeyError):  # cut by a full disk
+                known = json.loads(line)
+                key, at = sha256(line.encode()).hexdigest(), datetime.fromisoformat(known["time"]).timestamp()
+                rows.append((key, at, known.get("user"), known.get("principal"), line))
+        self._database.write(lambda cursor: [cursor(statement, *row) for row in rows], lasting=True, silent=True)
 
     def erase(self, user: str) -> None:
         self._thread.submit(self._do, "DELETE FROM leadline_audit WHERE who = ? OR about = ?", user, user).result()

@@ -125,6 +125,8 @@ class Notifications:
                 view = await self._view(due.run_id, due.principal)
                 if view.status in ("pending", "running"):  # it is between two workers
                     return
+                if not await asyncio.to_thread(self._active.queue.begin_notification, due, 3 * TIMEOUT):
+                    return
                 is_mail = due.target.startswith("mailto:")
                 if is_mail and self.mail:
                     await asyncio.to_thread(self._send_mail, self.mail, due, view)

@@ -163,7 +163,7 @@ class Service:
             return taken.run_id
         except Full as full:
             raise refusal or too_many(str(full), full.seconds) from None
-        await self.active.refresh()
+        await self.active.add(order.run_id, principal)
         logs.write(log, "run ordered", run_id=order.run_id, pipeline=order.pipeline, user=principal)
         return order.run_id
 
@@ -193,7 +193,7 @@ class Service:
 
     async def _check_earlier(self, body: NewRun, principal: str | None) -> None:
         """Raise an error if the run that a new one would follow is not there, or active: it may have no folder yet."""
-        for run in self.active.of(principal):
+        for run in self.active.of(principal) if body.follows or body.conversation else ():
             names = {run.run_id, run.order.conversation} if run.order else {run.run_id}
             if run.run_id == body.follows or (body.conversation and body.conversation in names):
                 raise UsageError(f"the run {run.run_id} is active: follow it up when it has ended")

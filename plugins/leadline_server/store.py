@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
 from leadline.errors import LeadlineError, UsageError
+from leadline.files import private_file
 from leadline_server.logs import Audit, SharedAudit
 from leadline_server.queue import QueueUnavailable
-from leadline_server.queue.database import Cursor, secret_of
+from leadline_server.queue.database import Cursor, copy_rows, secret_of
 from leadline_server.queue.sql import open_database
 
 FILE = ".server.sqlite"
@@ -152,6 +153,13 @@ class Store:
         """Return the key of the server, from which the secrets of its webhooks are derived."""
         self._key = self._key or secret_of(self._folder / _KEY, self._database if self._is_remote else None)
         return self._key
+
+    def copy_from(self, other: Store) -> None:
+        """Take over tokens, sessions, links, addresses, the audit log and the key, unless they are here already."""
+        copy_rows(_NAMES, other._database, self._database)
+        self.audit.add(other.audit.lines())
+        private_file(self._folder / _KEY).write_bytes(other.key())
+        self.key()
 
     def _write(self, statement: str, *values: object) -> int:
         return self._database.write(lambda cursor: cursor(statement, *values), lasting=True, silent=True)

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from leadline.records import Event
 from leadline_server.limits import Slots
 from leadline_server.problems import Problem
+from leadline_server.queue import QueueUnavailable
 
 # Seconds without a piece after which the client is told that the connection is alive.
 HEARTBEAT = 10.0
@@ -119,7 +120,7 @@ class Stream(Response):
                     continue
                 try:
                     piece = upcoming.result()
-                except StopAsyncIteration:
+                except (StopAsyncIteration, QueueUnavailable):  # without the last event a reader asks again
                     return True
                 await self._send(send, piece)
                 upcoming = asyncio.ensure_future(anext(self._frames))

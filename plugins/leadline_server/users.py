@@ -9,15 +9,17 @@ import os
 import shutil
 import tarfile
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from leadline import Client
 from leadline.errors import LeadlineError, UsageError
 from leadline.records import DocumentList
+from leadline.stores import store_of
 from leadline_server.queue import Queue, QueuedRun
 from leadline_server.store import Store
 
@@ -32,7 +34,9 @@ def check_user(user: str, client: Client, store: Store, queue: Queue) -> None:
         raise UsageError("name a user: without a name, the runs of the operator would be meant")
     known = {token.principal for token in store.tokens()} | {*store.session_users()}
     known |= {item.principal or "" for item in queue.spent("")}
-    if user in known or queue.orders(user) or client.runs_folder(principal=user).exists() or store.audit.records(user):
+    if user in known or queue.orders(user) or store.audit.records(user):
+        return
+    if client.runs(principal=user) or client.runs_folder(principal=user).exists():
         return
     names = ", ".join(sorted(known - {""})) or "nobody yet"
     raise UsageError(f"nothing is known of the user {user!r}; the users: {names}")
@@ -41,21 +45,44 @@ def check_user(user: str, client: Client, store: Store, queue: Queue) -> None:
 async def export(user: str, client: Client, store: Store, queue: Queue, into: Path) -> int:
     """Write everything of a user to an archive, and return the number of its files. Raises `LeadlineError`."""
     check_user(user, client, store, queue)
-    async with client:
-        folder_of_documents, own = await client.knowledge.folder(principal=user), await _documents(user, client)
-        listed = await client.knowledge.documents(*own, whole=True, principal=user) if own else DocumentList()
     tokens = [asdict(token) for token in store.tokens() if token.principal == user]
-    tables: Mapping[str, Any] = {
+    tables: dict[str, Any] = {
         "shares.json": [asdict(share) for share in store.shares(user)],
         "tokens.json": [{key: value for key, value in token.items() if key != "hash"} for token in tokens],
-        "documents.json": listed.model_dump(mode="json"),
         "orders.json": [asdict(run) for run in queue.orders(user)],
         "mail.json": store.address(user),
         "notifications.json": queue.targets(user),
         "usage.json": [asdict(item) for item in queue.spent("") if item.principal == user],
         "audit.json": [json.loads(line) for line in store.audit.records(user)],
     }
-    folders = {"runs": client.runs_folder(principal=user), "documents": folder_of_documents}
+    async with client:
+        own = await _documents(user, client)
+        listed = await client.knowledge.documents(*own, whole=True, principal=user) if own else DocumentList()
+        tables["documents.json"] = listed.model_dump(mode="json")
+        documents = await client.knowledge.folder(principal=user)
+        with _runs(user, client, into.parent) as runs:
+            count = _write(into, tables, {"runs": runs, "documents": documents})
+    store.audit.write("user exported", None, principal=user)
+    return count + len(tables)
+
+
+@contextmanager
+def _runs(user: str, client: Client, beside: Path) -> Iterator[Path]:
+    """Provide the folder of the runs of a user, with all that one machine has in it."""
+    top, folder = client.runs_folder(), client.runs_folder(principal=user)
+    if not store_of(folder):
+        yield folder
+        return
+    from leadline_server.fleet.transfer import export_runs
+
+    with TemporaryDirectory(dir=beside, prefix=".export-") as copy:
+        own = Path(copy) / folder.relative_to(top)
+        export_runs(Path(copy), client.plugins.settings.runs, own)
+        yield own
+
+
+def _write(into: Path, tables: Mapping[str, Any], folders: Mapping[str, Path]) -> int:
+    """Write an archive of tables and folders; return the number of files in these."""
     count = 0
     try:
         with (
@@ -75,8 +102,7 @@ async def export(user: str, client: Client, store: Store, queue: Queue, into: Pa
                             count += 1
     except OSError as error:
         raise LeadlineError(f"cannot write {into}: {error}") from error
-    store.audit.write("user exported", None, principal=user)
-    return count + len(tables)
+    return count
 
 
 async def erase(user: str, client: Client, store: Store, queue: Queue) -> None:
@@ -97,7 +123,10 @@ async def erase(user: str, client: Client, store: Store, queue: Queue) -> None:
             await client.knowledge.remove(*own, principal=user)  # with their vectors, wherever they are
         if aside := (await client.knowledge.documents(removed=True, principal=user)).documents:
             await client.knowledge.remove(*(document.id for document in aside), removed=True, principal=user)
-        for folder in (await client.knowledge.folder(principal=user), client.runs_folder(principal=user)):
+        runs = client.runs_folder(principal=user)
+        if shared := store_of(runs):
+            await asyncio.to_thread(shared.delete, runs)
+        for folder in (await client.knowledge.folder(principal=user), runs):
             if folder.exists():
                 await asyncio.to_thread(shutil.rmtree, folder)
     if not queue.erase(user):

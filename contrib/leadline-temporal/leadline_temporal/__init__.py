@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from leadline.contracts import CarryOut
+from leadline.contracts import CarryOut, Check
 from leadline.plugin import Field, PluginSettings, SecretStr, Submission, dispatcher
 
 log = logging.getLogger("leadline.temporal")
@@ -100,6 +100,19 @@ class Temporal:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_PAUSE):
                         await closing.wait()
+
+    async def check(self) -> list[Check]:
+        """Return what `leadline doctor` tells. Raises `RPCError`, `RuntimeError` and `TimeoutError`."""
+        from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
+
+        name = self._settings.namespace
+        request = DescribeNamespaceRequest(namespace=name)
+        await self._client.workflow_service.describe_namespace(request, timeout=_TIMEOUT)
+        found = Check("dispatcher", "ok", f"Temporal at {self._settings.address}, namespace {name}")
+        if await self.keeps_turns():
+            return [found, Check("turns", "ok", "users take turns, as 25 small workflows show")]
+        lacks = "a user with many runs goes before others: set matching.enableFairness, and one partition"
+        return [found, Check("turns", "note", lacks)]
 
     async def keeps_turns(self) -> bool:
         """Return whether the server takes turns among users, by trying: it must be told to (see the README).

@@ -20,6 +20,7 @@ from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import DEFAULTS, GROUP, Offer, PluginSettings
 from leadline.inventory import InstalledPlugin
+from leadline.stores import GROUP as STORES
 
 __all__ = ["Plugin", "PluginCatalog"]
 
@@ -27,7 +28,7 @@ __all__ = ["Plugin", "PluginCatalog"]
 MOVING = "docs/how-to/move-a-plugin.md"
 # Other versions of the API, and names that people write in its place, begin like it.
 _FAMILY = GROUP.rpartition(".")[0]
-_OTHERS = (DEFAULTS, COMMANDS)
+_OTHERS = (DEFAULTS, COMMANDS, STORES)
 _VERSION = re.compile(re.escape(_FAMILY) + r"\.v(\d+)")
 # The distribution of the core and of its plugins: Leadline's own defaults mean the plugins of this one.
 OWN = "leadline"

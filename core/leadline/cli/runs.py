@@ -12,7 +12,7 @@ from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 from leadline._runtime.runs.index import RunIndex
-from leadline.commands import confirmed, folder_of, near
+from leadline.commands import confirmed, folder_of, near, with_runs
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import LeadlineError, UsageError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from leadline.runs import RunInfo
 
 
+@with_runs
 def list_(args: argparse.Namespace) -> int:
     """Print the runs, newest first."""
     index = RunIndex(folder := folder_of(args))
@@ -38,6 +39,7 @@ def list_(args: argparse.Namespace) -> int:
     return 0
 
 
+@with_runs
 def search(args: argparse.Namespace) -> int:
     """Print the runs whose question, tags or report contain a text, the best first."""
     text = " ".join(args.text)
@@ -70,6 +72,7 @@ def _data(run: RunSummary) -> dict[str, Any]:
     return {"run": run.id, "status": run.status, "folder": str(run.folder), **values, **others}
 
 
+@with_runs
 def show(args: argparse.Namespace) -> int:
     """Print the outcome of a run."""
     from leadline.commands.outcome import summary
@@ -95,6 +98,7 @@ def show(args: argparse.Namespace) -> int:
     return 0
 
 
+@with_runs
 def open_(args: argparse.Namespace) -> int:
     """Print the path of the report, HTML if there is one, and open it if there is a desktop."""
     from leadline.commands.outcome import report_file
@@ -117,6 +121,7 @@ def _opener() -> str | None:
     return shutil.which("xdg-open") if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else None
 
 
+@with_runs
 def delete(args: argparse.Namespace) -> int:
     """Delete runs after a confirmation."""
     from leadline._runtime.runs.folder import delete_run, ended_before, find_run, run_info

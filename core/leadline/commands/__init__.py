@@ -151,6 +151,23 @@ def folder_of(args: Namespace) -> Path:
     return runs_of(args).folder
 
 
+def with_runs(command: Callable[[Namespace], int]) -> Callable[[Namespace], int]:
+    """Let a command that needs no client read the runs of the store that the options choose, if they name one."""
+
+    def run(args: Namespace) -> int:
+        from leadline.stores import open_store, use_store
+
+        if (store := open_store(runs := runs_of(args))) is None:
+            return command(args)
+        try:
+            return command(args)
+        finally:
+            use_store(runs.folder, None)
+            store.close()
+
+    return run
+
+
 def database_url(args: Namespace) -> str:
     """Return the database of runs that the settings choose, which may have a password; empty for their folder."""
     return runs_of(args).database.get_secret_value()

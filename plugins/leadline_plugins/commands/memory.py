@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from shlex import join
 
-from leadline.commands import RUN, add_command, add_group, client_of, confirmed, run_options
+from leadline.commands import RUN, add_command, add_group, client_of, confirmed, run_options, with_runs
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import UsageError
@@ -22,6 +22,7 @@ def arguments(parser: ArgumentParser) -> None:
     delete.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
+@with_runs
 def _list(args: Namespace) -> int:
     """Print the runs that later questions may remember, newest first."""
     client = client_of(args)
@@ -41,6 +42,7 @@ def _ended(run: RunSummary) -> str:
     return run.ended.isoformat(timespec="seconds") if run.ended else ""
 
 
+@with_runs
 def _delete(args: Namespace) -> int:
     """Keep runs out of the memory of later questions; the runs themselves stay."""
     client = client_of(args)

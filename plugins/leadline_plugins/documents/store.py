@@ -11,7 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -196,6 +196,15 @@ class DocumentStore:
         with self.open() as db:
             rows = db.execute("SELECT id, key, digest, size, mtime_ns, seen_ns, problem FROM documents")
             return {os.fsdecode(name): State(*row) for name, *row in rows}
+
+    def entries(self, ids: Iterable[str]) -> list[Entry]:
+        """Return documents with their passages."""
+        with self.open() as db:
+            select = "SELECT * FROM documents WHERE id = ?"
+            rows = [row for name in ids for row in db.execute(select, (os.fsencode(name),))]
+        entries = [Entry(os.fsdecode(name), *values) for name, *values in rows]
+        read = self.reader().version
+        return [it if it.problem else replace(it, passages=[row.evidence for row in read(it.key)]) for it in entries]
 
     def problems(self) -> list[tuple[str, str]]:
         """Return the ids of the documents that have no passages, with the reasons."""

@@ -217,8 +217,28 @@ class Knowledge:
         return await self._context.in_thread(_list, own, shelves, request)
 
     def folder(self, principal: Principal | None) -> Path:
-        """Return the folder of a principal's collection."""
-        return self._shelves.own(principal).folder
+        """Return the folder of a principal's collection, with all files of it."""
+        shelf = self._shelves.own(principal)
+        shelf.write_files()
+        return shelf.folder
+
+    async def import_folder(self, folder: Path | None) -> int | None:
+        """Bring the documents of all principals from a folder into the database, unless they are there already."""
+        if not (url := self._settings.database.get_secret_value()):
+            return None
+        from leadline_plugins.knowledge.replica import replicas
+
+        own = self._settings.folder.expanduser().absolute()
+        return sum([await it.take_over(folder or own) for it in replicas(own / "replica", url, folder or own)])
+
+    async def export_folder(self, folder: Path) -> bool:
+        """Write the documents of all principals from the database into a folder; return False without a database."""
+        if url := self._settings.database.get_secret_value():
+            from leadline_plugins.knowledge.replica import replicas
+
+            for replica in replicas(folder, url):
+                await self._context.in_thread(replica.write_files)
+        return bool(url)
 
     # --- passages ----------------------------------------------------------------------------------------------------
 

@@ -94,7 +94,8 @@ class Database:
                 connection.close()
         except psycopg.Error as error:
             why = str(error).strip().splitlines() or [type(error).__name__]
-            raise Unavailable(f"the database of the documents does not answer: {why[0]}") from error
+            reason = f"the database of the documents (plugins.knowledge.database) does not answer: {why[0]}"
+            raise Unavailable(f"{reason}; repair or start it and try again") from error
 
     def _living(self) -> psycopg.Connection | None:
         with suppress(IndexError):  # another thread may have taken the last one
@@ -122,11 +123,11 @@ database_of = cache(Database)
 class Replica(Shelf):
     """A collection in a database, and its copy in a folder of this machine. Only a holder of the lock changes it."""
 
-    def __init__(self, folder: Path, owner: str, url: str) -> None:
-        super().__init__(folder, owner)
+    def __init__(self, folder: Path, owner: str, url: str, place: str = "") -> None:
+        super().__init__(folder, owner, place)
         self._database = database_of(url)
         self._collection = self.folder.relative_to(folder).as_posix()
-        self._is_new = self.shared
+        self._next_look = 0.0
         # The connection that has the lock, while this process writes.
         self._writer: psycopg.Connection | None = None
 
@@ -147,9 +148,9 @@ class Replica(Shelf):
                     db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                     if not self._is_current(db):
                         self._copy(db)
-            if self._is_new:
+            if self.shared and time.monotonic() > self._next_look:
                 self._delete_erased(db)
-            self._is_new = False
+                self._next_look = time.monotonic() + _IDLE
 
     def _is_current(self, db: psycopg.Connection) -> bool:
         version = db.execute(f"SELECT value {_OF} AND name = 'version'", ("fact", self._collection)).fetchone()
@@ -160,6 +161,8 @@ class Replica(Shelf):
         here = {name: state.key for name, state in self.states().items()}
         there = dict[str, str](db.execute(f"SELECT name, key {_OF}", ("document", self._collection)).fetchall())
         super().remove(here.keys() - there.keys())
+        for part in ("files", REMOVED):  # of a backup
+            shutil.rmtree(self.folder / part, ignore_errors=True)
         changed = [name for name, key in there.items() if here.get(name) != key]
         for start in range(0, len(changed), _BATCH):
             names, select = changed[start : start + _BATCH], f"SELECT value, source {_OF} AND name = ANY(%s)"
@@ -251,6 +254,31 @@ class Replica(Shelf):
         with self._change_rows(new_version=False) as cursor:
             cursor.execute(_DROP_FILES, ("file", self._collection, "document", self._collection))
 
+    # --- from a machine that had no database, and back ----------------------------------------------------------------
+
+    async def take_over(self, folder: Path) -> int:
+        """Bring documents with their files from this collection in a folder; return the number of new ones."""
+        async with self.lock(asyncio.to_thread):
+            return await asyncio.to_thread(self._take_over, Shelf(folder, place=self._collection))
+
+    def _take_over(self, other: Shelf) -> int:
+        known = self.states()
+        new = {name: state.digest for name, state in other.states().items() if name not in known}
+        for path in (path for part in ("files", REMOVED) for path in (other.folder / part).rglob("*")):
+            if path.is_file() and (path.parent.name == REMOVED or path.name in new.values()):
+                self._keep(path.relative_to(other.folder).as_posix(), path.read_bytes())
+        if "probe" not in self.about():
+            self.set_about({name: value for name, value in other.about().items() if name != "version"})
+        names = [*new]
+        for start in range(0, len(names), _BATCH):
+            self.replace(other.entries(names[start : start + _BATCH]))
+        return len(new)
+
+    def write_files(self) -> None:
+        self.pull()
+        for name, data in self._rows(f"SELECT name, value {_OF}", "file", self._collection):
+            super()._keep(name, data)
+
     # --- files -------------------------------------------------------------------------------------------------------
 
     def _rows(self, statement: str, *values: Any) -> Sequence[Any]:
@@ -283,3 +311,14 @@ def _held(path: Path) -> Iterator[None]:
             yield
         finally:
             fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def replicas(copies: Path, url: str, folder: Path | None = None) -> list[Replica]:
+    """Return the collections of all principals that are in a folder, by default those that are in the database."""
+    if folder:
+        paths = [*folder.glob(f"shared/{FILE}"), *folder.glob(f"users/*/{FILE}")]
+        places = {path.parent.relative_to(folder).as_posix() for path in paths}
+    else:
+        with database_of(url).connected() as db:
+            places = {place for (place,) in db.execute("SELECT collection FROM leadline_documents")}
+    return [Replica(copies, "", url, place) for place in sorted(places)]

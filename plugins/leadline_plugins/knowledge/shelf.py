@@ -43,10 +43,10 @@ _BEGINNING = 65_536
 
 
 class Shelf(DocumentStore):
-    """One collection. `owner` is the principal's id, or empty for the shared one."""
+    """One collection. `owner` is the principal's id, or empty for the shared one; `place` is known without an owner."""
 
-    def __init__(self, folder: Path, owner: str = "") -> None:
-        super().__init__(folder / "users" / safe_name(owner) if owner else folder / "shared")
+    def __init__(self, folder: Path, owner: str = "", place: str = "") -> None:
+        super().__init__(folder / (place or (f"users/{safe_name(owner)}" if owner else "shared")))
         self.owner = owner
         self.name = f"user {owner}" if owner else "shared"
 
@@ -57,6 +57,9 @@ class Shelf(DocumentStore):
 
     def pull(self) -> None:
         """Bring what this machine has of a collection in a database up to date."""
+
+    def write_files(self) -> None:
+        """Bring all files of a collection in a database into the folder."""
 
     def lock(self, in_thread: Callable[..., Awaitable[Any]]) -> AbstractAsyncContextManager[None]:
         """Hold the lock of writers over all processes; `in_thread` runs blocking code to its end."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from leadline.api import tune_gc
@@ -26,9 +27,11 @@ from leadline.commands import (
     json_option,
     port,
     run_coroutine,
+    runs_of,
 )
 from leadline.commands.output import say, table, write, write_json
 from leadline.errors import UsageError
+from leadline.files import private_folder
 from leadline_server.commands import database_option, queue_of, store_of, supervisor_of, worker_options
 
 if TYPE_CHECKING:
@@ -104,6 +107,8 @@ def arguments(parser: ArgumentParser) -> None:
     )
     back = add_command(group, "restore", "bring a backup back, into an empty folder of runs", restore_backup)
     back.add_argument("file", type=Path, metavar="FILE", help="file that `leadline serve backup` wrote")
+    bring = add_command(group, "import", "bring what one machine kept into the database of several", import_all)
+    bring.add_argument("source", type=Path, metavar="SOURCE", help="its folder of runs, or its backup")
     users = add_group(add_command(group, "user", "export or erase everything of a user"))
     out = add_command(users, "export", "write runs, documents, usage and audit lines to a file", export_user)
     away = add_command(users, "erase", "erase runs, documents, tokens, usage and audit lines", erase_user)
@@ -111,9 +116,9 @@ def arguments(parser: ArgumentParser) -> None:
         command.add_argument("user", metavar="USER", help="name of the user")
     out.add_argument("file", type=Path, metavar="FILE", help="file to write, such as alice.tar.gz")
     away.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    for command in (add, shown, remove, save, back, out, away):
+    for command in (add, shown, remove, save, back, bring, out, away):
         folder_option(command, default=SUPPRESS)  # unless it is given here, that of `serve` counts
-    for command in (add, shown, remove, out, away):
+    for command in (add, shown, remove, save, bring, out, away):
         database_option(command, default=SUPPRESS)
 
 
@@ -223,14 +228,28 @@ def remove_token(args: Namespace) -> int:
 
 
 def save_backup(args: Namespace) -> int:
-    """Write a backup; the server may work meanwhile."""
-    from leadline_server.backup import back_up
+    """Write a backup; the server may work meanwhile. With a database it is that of a machine which goes on alone."""
+    from leadline_server.backup import RUNS, back_up
 
     others = args.others or [path for name in _BESIDE if (path := Path(name)).exists()]
-    say(f"Wrote {back_up(folder_of(args).absolute(), others, args.file)} files to {args.file}.")
-    if database_url(args).startswith("postgres"):
-        say("The queue in Postgres is not among them: see pg_dump. Without it, runs in flight must be resumed by hand.")
+    folder = folder_of(args).absolute()
+    with ExitStack() as stack:
+        if database_url(args):
+            from leadline_server.fleet.transfer import export_folder
+
+            top = Path(stack.enter_context(TemporaryDirectory(dir=args.file.absolute().parent, prefix=".backup-")))
+            folder, documents = top / RUNS, top / _BESIDE[1]
+            with _store(args) as store, queue_of(args) as queue:
+                export_folder(folder, runs_of(args), store, queue)
+            if run_coroutine(_export_documents(args, documents)):
+                others = [*(path for path in others if path.name != documents.name), documents]
+        say(f"Wrote {back_up(folder, others, args.file)} files to {args.file}.")
     return 0
+
+
+async def _export_documents(args: Namespace, folder: Path) -> bool:
+    async with client_of(args) as client:
+        return await client.knowledge.export_folder(folder)
 
 
 def restore_backup(args: Namespace) -> int:
@@ -239,6 +258,38 @@ def restore_backup(args: Namespace) -> int:
 
     folder = folder_of(args).absolute()
     say(f"Restored {restore(args.file, folder)} files, the runs into {folder}. Start it: leadline serve")
+    return 0
+
+
+def import_all(args: Namespace) -> int:
+    """Bring runs, tokens, orders, usage, the audit log and documents of one machine into the database."""
+    if not database_url(args):
+        raise UsageError("runs.database is empty, so there is nothing to import into: name it with --database")
+    from leadline_server.backup import RUNS, restore
+    from leadline_server.fleet.transfer import import_folder
+
+    source, documents = args.source.absolute(), None
+    with ExitStack() as stack:
+        if source.is_file():
+            top = Path(stack.enter_context(TemporaryDirectory(dir=private_folder(folder_of(args)), prefix=".import-")))
+            restore(source, top / RUNS, top)
+            source, documents = top / RUNS, top / _BESIDE[1]
+        elif not source.is_dir():
+            raise UsageError(f"there is neither a folder of runs nor a backup at {source}")
+        store, queue = stack.enter_context(_store(args)), stack.enter_context(queue_of(args))
+        alone = Namespace(**{**vars(args), "folder": str(source), "set": [*args.set, "runs.database="]})
+
+        async def bring() -> tuple[int, int | None]:
+            async with client_of(alone) as reader, client_of(args) as client:
+                runs = await import_folder(source, runs_of(args), reader, store, queue)
+                return runs, await client.knowledge.import_folder(documents)
+
+        runs, added = run_coroutine(bring())
+    say(f"Imported {runs} runs, and what the server knew of users, orders and usage.")
+    if added is None:
+        say("Documents stay where they are: plugins.knowledge.database is empty.")
+    else:
+        say(f"Imported {added} documents. If their vectors were in another store: leadline knowledge reembed")
     return 0
 
 

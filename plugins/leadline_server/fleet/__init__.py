@@ -2,3 +2,10 @@
 
 Nothing here is imported unless the setting `runs.database` is set.
 """
+
+from importlib.util import find_spec
+
+from leadline.errors import UsageError
+
+if find_spec("psycopg") is None:
+    raise UsageError("runs.database needs psycopg: leadline plugins install 'leadline[fleet]'")

@@ -62,7 +62,7 @@ class StoredEvents:
 
     def _store(self, events: Sequence[Event]) -> int:
         """Store events, some of which may be stored already; return their number."""
-        rows = [(self._path, event.seq, _line(event)) for event in events]
+        rows = [(self._path, event.seq, as_line(event)) for event in events]
         with self._connections.transaction(_FENCE, self._path) as (connection, fence):
             if fence == [(self._session,)]:
                 with connection.cursor() as cursor:
@@ -71,7 +71,8 @@ class StoredEvents:
         return len(rows)
 
 
-def _line(event: Event) -> bytes:
+def as_line(event: Event) -> bytes:
+    """Return an event as JSON."""
     try:
         return event.model_dump_json().encode()
     except (PydanticSerializationError, UnicodeEncodeError):  # a lone surrogate

@@ -18,6 +18,9 @@ _PATIENCE = 4
 class RunFiles(Protocol):
     """Files by the path of their run and their digest. Methods with a connection are part of its transaction."""
 
+    # Where they are, for messages.
+    name: str
+
     def put(self, connection: psycopg.Connection, path: str, digest: str, data: bytes) -> None: ...
 
     def get(self, connection: psycopg.Connection, path: str, digest: str) -> bytes: ...
@@ -28,6 +31,8 @@ class RunFiles(Protocol):
 
 class TableFiles:
     """Files in a table of the database."""
+
+    name = "in the database"
 
     def put(self, connection: psycopg.Connection, path: str, digest: str, data: bytes) -> None:
         statement = "INSERT INTO leadline_files VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
@@ -55,13 +60,14 @@ class ObjectFiles:
             self._store: Any = from_url(url, client_options=patience, retry_config=retries)
         except Exception as error:
             raise UsageError(f"runs.files: {url}: {error}; write s3://BUCKET/PREFIX, or leave it empty") from error
-        self._url = url
+        self.name = url
 
     def put(self, connection: psycopg.Connection, path: str, digest: str, data: bytes) -> None:
         self._do("put", f"{path}/{digest}", data)
 
     def get(self, connection: psycopg.Connection, path: str, digest: str) -> bytes:
-        return bytes(self._do("get", f"{path}/{digest}").bytes())
+        found = self._do("get", f"{path}/{digest}")
+        return bytes(found.bytes()) if found else b""
 
     def delete(self, connection: psycopg.Connection, path: str) -> None:
         self._do("delete", [item["path"] for part in self._do("list", path) for item in part])
@@ -71,9 +77,11 @@ class ObjectFiles:
 
         try:
             return getattr(self._store, action)(*values)
+        except FileNotFoundError:
+            return None
         except BaseError as error:
             why = str(error).splitlines()[0]
-            raise QueueUnavailable(f"the files of runs at {self._url} do not work: {why}; see runs.files") from error
+            raise QueueUnavailable(f"the files of runs at {self.name} do not work: {why}; see runs.files") from error
 
 
 def files_at(url: str) -> RunFiles:

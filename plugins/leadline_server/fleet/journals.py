@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 
 from leadline.errors import JournalBusy, JournalError, LeadlineError
 from leadline.files import private_folder
 from leadline.stores import Mode
+from leadline_server.fleet.copies import LIFETIME, Known, RunCopies
 from leadline_server.queue.records import QueueUnavailable
 
-if TYPE_CHECKING:
-    from leadline_server.fleet.runs import Known, PostgresRuns
-
-# Seconds after the last sign of a process until its runs may be taken without asking.
-LIFETIME = 15
 # Bytes of all entries, as in a file.
 _MOST_ENTRIES = 256 * 2**20
 _FENCE = "SELECT session FROM leadline_runs WHERE path = %s AND NOT deleted FOR UPDATE"
@@ -35,9 +31,9 @@ _BEGIN = f"""UPDATE leadline_runs SET session = session + 1, holder = %s, touche
 class PostgresRecords:
     """The entries and blobs of one run: of the transaction that is open, or each read in one of its own."""
 
-    def __init__(self, runs: PostgresRuns, folder: Path, owns: Callable[[], bool] | None) -> None:
+    def __init__(self, runs: RunCopies, folder: Path, owns: Callable[[], bool] | None) -> None:
         self._runs, self._folder, self._owns = runs, folder, owns
-        self._path = runs.path(folder)
+        self.path = runs.path(folder)
         self.known: Known = {}
         self.connection: psycopg.Connection | None = None
 
@@ -46,30 +42,30 @@ class PostgresRecords:
             "INSERT INTO leadline_entries (path, space, name, value, mark) VALUES (%s, %s, %s, %s, %s) "
             "ON CONFLICT (path, space, name) DO UPDATE SET value = excluded.value, mark = excluded.mark"
         )
-        self._execute(statement, self._path, space, name, value, mark)
+        self._execute(statement, self.path, space, name, value, mark)
 
     def delete(self, space: str, names: Iterable[str] | None = None) -> None:
         statement = "DELETE FROM leadline_entries WHERE path = %s AND space = %s AND (%s OR name = ANY(%s))"
-        self._execute(statement, self._path, space, names is None, [*(names or ())])
+        self._execute(statement, self.path, space, names is None, [*(names or ())])
 
     def entries(self) -> Sequence[Sequence[Any]]:
         size = "SELECT sum(length(space) + length(name) + length(value)) FROM leadline_entries WHERE path = %s"
-        if (self._execute(size, self._path)[0][0] or 0) > _MOST_ENTRIES:
+        if (self._execute(size, self.path)[0][0] or 0) > _MOST_ENTRIES:
             raise JournalError(f"the entries of the journal have more than {_MOST_ENTRIES >> 20} MB, and are not read")
-        return self._execute("SELECT space, name, value, mark FROM leadline_entries WHERE path = %s", self._path)
+        return self._execute("SELECT space, name, value, mark FROM leadline_entries WHERE path = %s", self.path)
 
     def put_blob(self, digest: str, data: bytes) -> None:
-        self._execute("INSERT INTO leadline_blobs VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", self._path, digest, data)
+        self._execute("INSERT INTO leadline_blobs VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", self.path, digest, data)
 
     def blob(self, digest: str) -> Any:
-        rows = self._execute("SELECT data FROM leadline_blobs WHERE path = %s AND digest = %s", self._path, digest)
+        rows = self._execute("SELECT data FROM leadline_blobs WHERE path = %s AND digest = %s", self.path, digest)
         return rows[0][0] if rows else None
 
     def next_session(self) -> int:
-        rows = self._execute(_BEGIN, self._runs.holder, self._path, self._owns is not None)
+        rows = self._execute(_BEGIN, self._runs.holder, self.path, self._owns is not None)
         if not rows:
-            raise JournalBusy(f"another process works on the run {self._path}")
-        self._execute("DELETE FROM leadline_messages WHERE path = %s", self._path)
+            raise JournalBusy(f"another process works on the run {self.path}")
+        self._execute("DELETE FROM leadline_messages WHERE path = %s", self.path)
         return int(rows[0][0])
 
     def keep_files(self) -> None:
@@ -87,7 +83,7 @@ class PostgresRecords:
 class PostgresJournal:
     """The journal of one run, whose folder here is a copy that the session brings up to date first."""
 
-    def __init__(self, runs: PostgresRuns, folder: Path, mode: Mode, owns: Callable[[], bool] | None) -> None:
+    def __init__(self, runs: RunCopies, folder: Path, mode: Mode, owns: Callable[[], bool] | None) -> None:
         self.session = 0
         self.is_open = False
         self.records = PostgresRecords(runs, folder, owns)
@@ -110,7 +106,7 @@ class PostgresJournal:
         """Commit at the end, unless a later session has begun."""
         with (
             _as_busy(),
-            self._runs.connections.transaction(_FENCE, self._runs.path(self._folder)) as (connection, rows),
+            self._runs.connections.transaction(_FENCE, self.records.path) as (connection, rows),
         ):
             if not rows or (self.session and rows[0][0] != self.session):
                 raise JournalBusy(f"another process continues the run in {self._folder}, or it was deleted")
@@ -122,7 +118,7 @@ class PostgresJournal:
 
     def was_taken_over(self) -> bool:
         """Return whether a later session of this process has begun; of others, the next transaction tells."""
-        return self.is_open and self._mode == "write" and not self._runs.is_last(self._folder, self.records.known)
+        return self.is_open and self._mode == "write" and not self._runs.is_last(self.records.path, self.records.known)
 
     def close(self) -> None:
         if self.is_open and self._mode == "write":

@@ -6,7 +6,7 @@ Statements have `?` for values and use what SQLite and Postgres have in common.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -77,6 +77,23 @@ class Database(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def copy_rows(names: Iterable[str], source: Database, target: Database, then: str = "") -> None:
+    """Add the rows of tables to those of another database, but for rows whose key is taken there.
+
+    The statement `then` follows each new row; its value is the first column.
+    """
+    rows = [(name, row) for name in names for row in source.read(f"SELECT * FROM leadline_{name}")]  # noqa: S608
+
+    def work(cursor: Cursor) -> None:
+        for name, row in rows:
+            marks = ", ".join("?" * len(row))
+            statement = f"INSERT INTO leadline_{name} VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
+            if cursor(statement, *row) and then:
+                cursor(then, row[0])
+
+    target.write(work, lasting=True, silent=True)
 
 
 def secret_of(path: Path, database: Database | None = None) -> bytes:

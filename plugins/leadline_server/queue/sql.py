@@ -21,7 +21,7 @@ from leadline.contracts import Submission
 from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
-from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, secret_of
+from leadline_server.queue.database import TABLES, VERSION, Cursor, Database, copy_rows, secret_of
 from leadline_server.queue.records import (
     ATTEMPTS,
     Claim,
@@ -122,11 +122,17 @@ class SqlPermits:
 
 # What makes an order another one for the dispatcher.
 _ANEW = f"submitted = 0, epoch = (leadline_orders.epoch / {ATTEMPTS} + 1) * {ATTEMPTS}"
+_UNCLAIM = (
+    "UPDATE leadline_orders SET state = CASE state WHEN 'claimed' THEN 'waiting' ELSE state END, worker = '', "
+    "epoch = 0, submitted = 0 WHERE run_id = ?"
+)
 _SPENT = "SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0) FROM leadline_usage"
 _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_failed, begun, problem, status"
 # Deaths of its workers after which an order is not tried again, and those after which it waits longer each time.
 MOST_DEATHS, _PATIENT_DEATHS = 20, 3
 _LONGEST_PAUSE = 60.0
+# Orders that are read at once.
+_READ = 500
 # Seconds after which a dispatcher is told of an order again, in case it lost it; and orders that it is told at once.
 _AGAIN, _AT_ONCE = 300.0, 200
 
@@ -143,6 +149,11 @@ class Queue:
     def share_secret(self, path: Path) -> None:
         """Write the secret that all machines share into a file; the first one brings its own."""
         secret_of(path, self._database)
+
+    def copy_from(self, other: Queue) -> None:
+        """Take over orders, usage and notifications. An order whose worker was at work waits for another one."""
+        copy_rows(("turns", "usage", "notifications"), other._database, self._database)
+        copy_rows(("orders",), other._database, self._database, _UNCLAIM)
 
     # --- orders ------------------------------------------------------------------------------------------------------
 
@@ -389,10 +400,20 @@ class Queue:
         rows = self._database.read(statement, run_id, principal or "")
         return _run(rows[0]) if rows else None
 
-    def active(self) -> list[QueuedRun]:
-        """Return the orders that wait or are worked on, the newest first."""
-        statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE state <> 'ended' ORDER BY created DESC, run_id"  # noqa: S608
-        return [_run(row) for row in self._database.read(statement)]
+    def active(self, known: Mapping[str, QueuedRun] | None = None) -> list[QueuedRun]:
+        """Return the orders that wait or are worked on, the newest first; those that are `known` and have not changed.
+
+        So their contents, most of what there is, are read once.
+        """
+        runs = dict(known or {})
+        statement = "SELECT run_id, state, epoch, ordered FROM leadline_orders WHERE state <> 'ended' "
+        rows = self._database.read(statement + "ORDER BY created DESC, run_id")
+        kept = {(run.run_id, run.state, run.epoch, run.ordered) for run in runs.values()}
+        changed = [row[0] for row in rows if tuple(row) not in kept]
+        for some in (changed[first : first + _READ] for first in range(0, len(changed), _READ)):
+            statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id IN ({', '.join('?' * len(some))})"  # noqa: S608
+            runs |= {row[0]: _run(row) for row in self._database.read(statement, *some)}
+        return [runs[row[0]] for row in rows if row[0] in runs]
 
     # --- notifications -----------------------------------------------------------------------------------------------
 
@@ -409,6 +430,16 @@ class Queue:
             Notification(run_id, who or None, target, now, attempts if event == now else 0)
             for run_id, who, target, now, event, attempts in rows
         ]
+
+    def begin_notification(self, due: Notification, seconds: float) -> bool:
+        """Reserve a notification for so many seconds; return False if another server has it, or sent it."""
+        now = self._clock()
+        values = (due.event, due.attempts, now + seconds, due.run_id, due.target, due.event, now)
+        statement = (
+            "UPDATE leadline_notifications SET event = ?, attempts = ?, due = ? "
+            "WHERE run_id = ? AND target = ? AND (event <> ? OR due <= ?)"
+        )
+        return bool(self._database.write(lambda cursor: cursor(statement, *values), silent=True))
 
     def notified(self, sent: Notification, pause: float | None = None) -> None:
         """Note an attempt: the next one is after so many seconds, or there is none."""

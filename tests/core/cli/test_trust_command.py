@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from leadline._runtime.journal.rows import put_entry
+from leadline._runtime.journal.storage import FileRecords
 
 Cli = Callable[..., Any]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
@@ -94,7 +95,7 @@ def test_a_resumed_run_starts_no_program_that_its_journal_names(cli: Cli, progra
         (value,) = journal.execute("select value from entries where name = 'order'").fetchone()
         order = json.loads(value)
         order["settings"]["plugins"]["evil"]["command"] = "./x.sh"
-        put_entry(journal, "meta", "order", json.dumps(order))
+        put_entry(FileRecords(journal), "meta", "order", json.dumps(order))
     journal.close()
     done = cli("resume", run.name, "-q")
     assert (done.code, program.exists()) == (78, False)

@@ -24,7 +24,7 @@ from leadline_plugins.vectors.qdrant import QdrantSettings, QdrantStore
 
 pytest.importorskip("qdrant_client", reason="pip install 'leadline[qdrant]'")
 sys.path.insert(0, str(Path(__file__).parent))
-from qdrant_server import KEY, qdrant_server
+from tests.plugins.vectors.qdrant_server import KEY, qdrant_server
 
 
 class TestLocalMode(VectorStoreContract):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import socket
 import threading
 import time
@@ -13,20 +15,19 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from tests.server.conftest import order, running
 from tests.server.fleet.test_runs import QUESTION, Machines, machines
 
 from leadline import Client
-from leadline.contracts import CarryOut, Submission
+from leadline._runtime.runs.folder import write_atomically
 from leadline.errors import JournalBusy
 from leadline.events import utc_now
 from leadline.plugin import SecretStr
 from leadline.records import Event
-from leadline.runs import METADATA
 from leadline.settings import Runs
 from leadline.stores import RunStore, store_of
 from leadline_server.fleet.runs import open_runs
 from leadline_server.queue import QueueUnavailable, open_queue
-from leadline_server.worker import Worker
 
 pytestmark = pytest.mark.slow
 __all__ = ["machines"]  # the fixture
@@ -36,39 +37,6 @@ def store(client: Client) -> Any:
     """Return the store of a client."""
     known: RunStore | None = store_of(client.runs_folder())
     return known
-
-
-class Again:
-    """A dispatcher that takes a worker for dead, and gives it the order again."""
-
-    def __init__(self, run_id: str, folder: Path) -> None:
-        self._run_id, self._folder = run_id, folder
-        self.files: set[str] = set()
-
-    async def work(self, carry_out: CarryOut, /, **_: object) -> None:
-        attempts = []
-        for attempt in (1, 2):
-            attempts.append(asyncio.create_task(carry_out(Submission(self._run_id), attempt)))
-            await asyncio.sleep(1.0)
-        attempts[0].cancel()
-        await asyncio.wait({attempts[0]})
-        self.files = {path.name for path in self._folder.glob("*")}
-        attempts[1].cancel()
-        await asyncio.wait({attempts[1]})
-        assert all(attempt.exception() for attempt in attempts)
-
-
-async def test_a_session_that_lost_its_run_leaves_the_folder_to_the_next_one_of_its_process(machines: Machines) -> None:
-    client = await machines.start("first")
-    order = client.order(QUESTION)
-    folder = client.runs_folder() / order.run_id
-    machines.gate.is_open.clear()
-    with closing(open_queue(machines.url, client.runs_folder())) as queue:
-        queue.put(order, None)
-        again = Again(order.run_id, folder)
-        await Worker(client, queue, again, "worker").work(1)  # type: ignore[arg-type]
-    assert METADATA in again.files
-    assert not folder.exists()
 
 
 async def test_a_session_that_lost_its_run_takes_no_message_to_the_next_one(machines: Machines) -> None:
@@ -135,9 +103,15 @@ def test_a_database_that_falls_silent_is_given_up(
                 ask()
             assert time.monotonic() - began < 12
         proxy.is_silent.clear()
-        time.sleep(1.5)
-        runs.pull(tmp_path)
-        queue.enter("worker")
+        end = time.monotonic() + 20
+        while True:
+            try:
+                runs.pull(tmp_path)
+                queue.enter("worker")
+                break
+            except QueueUnavailable:
+                assert time.monotonic() < end
+                time.sleep(0.1)
 
 
 def begin(machine: Any, run: str) -> Any:
@@ -152,7 +126,7 @@ def begin(machine: Any, run: str) -> Any:
 async def test_a_run_whose_end_could_not_be_stored_is_not_held_by_the_other_runs_of_its_process(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leadline_server.fleet.runs._TOUCH", 0.1)
+    monkeypatch.setattr("leadline_server.fleet.copies._TOUCH", 0.1)
     first = store(await machines.start("first"))
     begin(first, "other")
     begin(first, "run")
@@ -165,7 +139,7 @@ async def test_a_run_whose_end_could_not_be_stored_is_not_held_by_the_other_runs
 async def test_one_locked_run_does_not_hold_up_the_others_of_its_process(
     machines: Machines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leadline_server.fleet.runs._TOUCH", 0.1)
+    monkeypatch.setattr("leadline_server.fleet.copies._TOUCH", 0.1)
     first = store(await machines.start("first"))
     journals = [begin(first, name) for name in ("a", "b", "c")]
     for locked in journals:  # a transaction that stores files somewhere slow
@@ -215,7 +189,9 @@ async def test_a_copy_that_is_out_of_date_overwrites_nothing(machines: Machines)
     info = second.find(run)
     assert info.metadata
     assert (info.metadata.title, info.metadata.pinned) == ("Soundings", True)
-    assert [first.find(run).metadata.title, first.find(run).metadata.pinned] == ["Soundings", True]
+    info = first.find(run)
+    assert info.metadata
+    assert (info.metadata.title, info.metadata.pinned) == ("Soundings", True)
 
 
 async def test_a_copy_loses_the_files_that_the_run_has_lost(machines: Machines) -> None:
@@ -227,3 +203,103 @@ async def test_a_copy_loses_the_files_that_the_run_has_lost(machines: Machines) 
         (result.folder / "report.md").unlink()
     second.find(result.folder.name)
     assert not (copy / "report.md").exists()
+
+
+async def test_files_that_come_slowly_hold_up_neither_each_other_nor_other_runs(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = store(await machines.start("first")), store(await machines.start("second"))
+    journal = begin(first, "run")
+    for machine in (first, second):
+        for name in ("get", "put"):
+            method = getattr(machine._files, name)
+
+            def slow(*values: Any, method: Any = method) -> Any:
+                time.sleep(0.5)
+                return method(*values)
+
+            monkeypatch.setattr(machine._files, name, slow)
+    for number in range(10):
+        (first._root / "run" / f"{number}.txt").write_text(f"{number}")
+    began = time.monotonic()
+    with journal.transaction(durable=False) as records:
+        records.keep_files()
+    assert time.monotonic() - began < 4
+    pulling = asyncio.create_task(asyncio.to_thread(second.pull, second._root / "run"))
+    await asyncio.sleep(0.1)
+    second.pull(second._root)
+    assert not pulling.done()
+    await pulling
+    assert time.monotonic() - began < 8
+    assert (second._root / "run" / "9.txt").read_text() == "9"
+
+
+async def test_a_lost_or_damaged_file_does_not_keep_a_run_from_being_read_and_deleted(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = await machines.start("first"), await machines.start("second")
+    run = (await (await first.start(QUESTION)).result()).folder.name
+    for kept in (machines.top / "files").glob("*"):
+        shutil.rmtree(kept)
+    if not (machines.top / "files").exists():
+        monkeypatch.setattr(store(second)._files, "get", lambda *_: b"another text")
+    assert [item.id for item in second.runs(text="harbour")] == [run]
+    info = second.find(run)
+    assert (info.status, (info.folder / "report.md").exists()) == ("complete", False)
+    second.label(run, title="Soundings")
+    second.delete(run)
+    assert first.runs() == []
+
+
+async def test_a_run_that_begins_during_a_first_list_keeps_its_folder(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = store(await machines.start("first"))
+    rows, run = machine.connections.rows, machine._root / "run"
+
+    def slow(statement: str, *values: Any) -> Any:
+        known = rows(statement, *values)
+        if "position(" in statement and not run.exists():
+            monkeypatch.undo()
+            begin(machine, "run").close()
+            machine.pull(run)
+        return known
+
+    monkeypatch.setattr(machine.connections, "rows", slow)
+    machine.pull(machine._root)
+    assert run.exists()
+
+
+def test_a_stream_of_events_ends_in_order_when_the_database_does(postgres: Any, tmp_path: Path) -> None:
+    url = postgres.database(uuid4().hex)
+    with running(tmp_path, database=url, runs__database=url) as server, server.gate.closed():
+        http = server.client()
+        run = order(http)
+        with http.stream("GET", f"/v1/runs/{run}/events") as reply:
+            lines = reply.iter_lines()
+            while "run.started" not in next(lines):
+                pass
+            postgres.stop()
+            try:
+                assert not any("run.finished" in line for line in lines)
+            finally:
+                postgres.start()
+
+
+async def test_a_file_that_is_replaced_at_once_is_stored_and_a_temporary_one_is_not(machines: Machines) -> None:
+    machine = store(await machines.start("first"))
+    journal, folder = begin(machine, "run"), machine._root / "run"
+    (folder / "charts").mkdir()
+    (folder / "charts" / ".new").write_text("")  # somebody writes it now
+    stamp = None
+    for text in ("first", "later"):
+        write_atomically(folder / "plan.md", text.encode())
+        stamp = stamp or (folder / "plan.md").stat()
+        os.utime(folder / "plan.md", ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # within a tick of the clock
+        with journal.transaction(durable=False) as records:
+            records.keep_files()
+    journal.close()
+    second = store(await machines.start("second"))
+    second.pull(second._root / "run")
+    assert (second._root / "run" / "plan.md").read_text() == "later"
+    assert not (second._root / "run" / "charts").exists()

@@ -108,6 +108,17 @@ def test_a_notification_is_due_when_its_run_ends_or_waits_and_its_attempts_are_k
     assert queue.targets("alice") == {}
 
 
+def test_of_two_servers_one_sends_a_notification_and_the_other_after_a_while_if_it_was_not_sent(queue: Queue) -> None:
+    order = an_order()
+    queue.put(order, "alice", notify=["https://hooks.example/"])
+    queue.withdraw(order.run_id, "alice", "no")
+    [due] = queue.notifications()
+    assert [queue.begin_notification(due, 0.0), queue.begin_notification(due, 100.0)] == [True, True]
+    assert (queue.begin_notification(due, 100.0), queue.notifications()) == (False, [])
+    queue.notified(due)
+    assert not queue.begin_notification(due, 100.0)
+
+
 def test_a_key_stands_for_one_order_of_its_principal(queue: Queue) -> None:
     first = an_order()
     queue.put(first, "alice", repeat=("k", "d"))

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from leadline._runtime.journal.lock import FolderLock, resume_command
 from leadline.errors import JournalBusy, JournalError
 from leadline.files import check_database, has_layout, private_file, private_folder
-from leadline.stores import JournalStore, Mode, Records, store_of
+from leadline.stores import LAYOUT, LAYOUT_VERSION, JournalStore, Mode, Records, store_of
 
 T = TypeVar("T")
 _THREADS = 4
@@ -38,13 +38,6 @@ _MINIMUM_FREE = 8 * 2**20
 SILENCE = 10.0
 # Bytes of a journal.
 _LARGEST = 2**30
-# Blobs have row ids, so that a new one is appended to the file; a tree ordered by digest would change a page for each.
-LAYOUT = """
-create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
-create table blobs (digest text primary key, data blob);
-"""
-# Version of the file's layout.
-_VERSION = 1
 # Bytes of all entries. That of a call has one or two thousand.
 _MOST_ENTRIES = 256 * 2**20
 _LATER_SESSION = "select 1 from entries where space = 'session' and name = ?"
@@ -388,9 +381,9 @@ class _JournalFile:
         if self._mode == "write" and not _version_of(connection):
             with self.transaction(durable=False):
                 if not _version_of(connection):  # another process was paused while it made the file
-                    for statement in (*LAYOUT.split(";"), f"pragma user_version={_VERSION}"):
+                    for statement in (*LAYOUT.split(";"), f"pragma user_version={LAYOUT_VERSION}"):
                         connection.execute(statement)
-        if (version := _version_of(connection)) > _VERSION:
+        if (version := _version_of(connection)) > LAYOUT_VERSION:
             raise JournalError(f"{self._path} was written by a newer Leadline (layout {version}); update leadline")
         if not has_layout(connection, LAYOUT):
             raise JournalError(f"{self._path} has tables that no run has: it is no journal of Leadline")

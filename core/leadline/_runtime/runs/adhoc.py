@@ -20,6 +20,7 @@ from leadline._runtime.runs.run import Run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.session import open_run
 from leadline._settings.load import Loaded
+from leadline.contracts import KnowledgeBase
 from leadline.display import missing_path
 from leadline.errors import CallFailed, UsageError
 from leadline.records import (
@@ -151,10 +152,23 @@ class KnowledgeClient:
 
     async def folder(self, *, principal: Principal | str | None = None) -> Path:
         """Return the folder that holds everything of the documents of a principal, but vectors in a store elsewhere."""
+        return (await self._base()).folder(principal_of(principal))
+
+    async def import_folder(self, folder: Path | None = None) -> int | None:
+        """Bring the documents of one machine, by default of the folder of the settings, to those of several machines.
+
+        Return the number of new ones, or None if the settings name no database.
+        """
+        return await (await self._base()).import_folder(folder)
+
+    async def export_folder(self, folder: Path) -> bool:
+        """Write the documents of several machines into a folder; return False if the settings name no database."""
+        return await (await self._base()).export_folder(folder)
+
+    async def _base(self) -> KnowledgeBase:
         plugins = self._plugins()
-        base = await plugins.instance("search_providers", plugins.settings.knowledge.base).get()
-        folder: Path = base.folder(principal_of(principal))
-        return folder
+        base: KnowledgeBase = await plugins.instance("search_providers", plugins.settings.knowledge.base).get()
+        return base
 
     async def warm(self) -> None:
         """Bring what searches on this machine up to date, as the first search would: indexes of folders, and copies."""

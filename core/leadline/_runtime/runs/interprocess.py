@@ -97,7 +97,7 @@ class LiveText:
             server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(TimeoutError, asyncio.IncompleteReadError):
+        with suppress(OSError, asyncio.IncompleteReadError):
             async with asyncio.timeout(_GREETING):
                 sent = await reader.readexactly(len(self._password))
             if hmac.compare_digest(sent, self._password):
@@ -171,7 +171,7 @@ class LiveReader:
                 self._held.extend((now, Event.model_validate_json(line)) for line in lines)
         except BlockingIOError:
             return
-        except OSError:
+        except (OSError, ValueError):  # or somebody else has the address by now
             self._lost = self._socket is not None
             self._rest = b""
             self.close()
@@ -281,7 +281,7 @@ async def send(folder: Path, message: Message, is_active: Callable[[], bool]) ->
     end = time.monotonic() + _PATIENCE
     try:
         while not (reply := await asyncio.to_thread(mailbox.reply_to, name)):
-            if not await asyncio.to_thread(is_active) and not mailbox.reply_to(name):
+            if not await asyncio.to_thread(is_active) and not await asyncio.to_thread(mailbox.reply_to, name):
                 raise LeadlineError(f"the run in {folder} ended before it took the message")
             if time.monotonic() > end:
                 raise LeadlineError(f"the run in {folder} did not take the message within {_PATIENCE:g} s")

@@ -20,10 +20,10 @@ from leadline._runtime.journal import storage as storage_module
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lock import FolderLock, is_locked
 from leadline._runtime.journal.rows import Need, Row
-from leadline._runtime.journal.storage import Mode, Storage
+from leadline._runtime.journal.storage import Storage
 from leadline.errors import JournalBusy, JournalError
 from leadline.records import Usage
-from leadline.stores import use_store
+from leadline.stores import Mode, use_store
 
 # A test of files and locks; all others are the contract of `leadline.stores.JournalStore`.
 in_a_file = pytest.mark.parametrize("store", ["file"], indirect=True)

@@ -22,10 +22,11 @@ from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.journal.rows import Need, Row, put_entry
-from leadline._runtime.journal.storage import FileRecords, Mode
+from leadline._runtime.journal.storage import FileRecords
 from leadline.contracts import Call
 from leadline.errors import JournalError
 from leadline.records import SearchPage, SearchRequest
+from leadline.stores import Mode
 
 SEARCH = Kind("search", SearchPage, need=lambda _: Need(queries=1))
 FAKE = ProviderIdentity("fake", priced=True)

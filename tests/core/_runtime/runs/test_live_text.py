@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +18,11 @@ from leadline._runtime.event_bus import Bus
 from leadline._runtime.runs import interprocess
 from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import EVENTS, LIVE
-from leadline._runtime.runs.interprocess import LiveText
+from leadline._runtime.runs.interprocess import LiveReader, LiveText
 from leadline.contracts import Call
 from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Event, Message, ModelTraits
+from leadline.stores import use_store
 from leadline.testing.plugins import plugin
 from leadline_plugins.observers.jsonl import JsonLines
 
@@ -136,3 +140,65 @@ async def test_a_reader_that_does_not_keep_up_is_left_and_loses_no_numbered_even
     assert [event.kind for event in seen if event.kind != "call.delta"] == ["run.started", "notice", "run.finished"]
     sending.cancel()
     await asyncio.wait({sending})
+
+
+class Shared:
+    """As much of a store as the text of a run needs."""
+
+    address = ""
+
+    def live_host(self) -> tuple[str, str]:
+        return "127.0.0.1", "127.0.0.1"
+
+    def set_live(self, _: Path, address: str) -> None:
+        self.address = address
+
+    def live(self, _: Path) -> str:
+        return self.address
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Iterator[Any]:
+    store: Any = Shared()
+    use_store(tmp_path, store)
+    yield store
+    use_store(tmp_path, None)
+
+
+async def test_only_a_reader_with_the_password_is_served(
+    tmp_path: Path, shared: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(interprocess, "_EXPECTED", 0.0)
+    monkeypatch.setattr(interprocess, "_GREETING", 0.2)
+    bus = Bus("r", "t" * 32, {})
+    sending = asyncio.create_task(LiveText(bus, tmp_path).send())
+    while not shared.address:
+        await asyncio.sleep(0.01)
+    host, port, password = shared.address.split()
+    for greeting in (b"", b"x", b"x" * len(password)):
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(greeting)
+        assert await reader.read() == b""
+        writer.close()
+    broken = socket.create_connection((host, int(port)))
+    broken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    await asyncio.sleep(0.05)
+    broken.close()
+    await asyncio.sleep(0.05)
+    assert not bus.follows_deltas
+    assert not caplog.records
+    sending.cancel()
+    await asyncio.wait({sending})
+
+
+async def test_a_reader_leaves_an_address_that_somebody_else_has_by_now(tmp_path: Path, shared: Any) -> None:
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        shared.address = f"127.0.0.1 {server.sockets[0].getsockname()[1]} password"
+        reader = LiveReader(tmp_path)
+        for _ in range(5):
+            assert [*reader.among([], 0)] == []
+            await asyncio.sleep(0.02)
+        assert reader._socket is None
