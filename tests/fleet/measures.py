@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ def load(trial: Trial) -> dict[str, Any]:
     """Put many orders, and measure how fast they are accepted, and how fast the rest still is."""
     options = trial.options
     took: list[float] = []
-    began = time.monotonic()
+    began, since = time.monotonic(), datetime.now(UTC)
     limit = httpx.Limits(max_connections=8)
     base = f"http://127.0.0.1:{trial.servers[0].port}"
     tokens = [*trial.fleet.tokens.values()] or [""]
@@ -85,22 +86,19 @@ def load(trial: Trial) -> dict[str, Any]:
         "runs begun a second at full length": round((len(starts) - len(before)) / options.after, 2),
         "server MB": trial.servers[0].memory(),
         "engine MB": trial.base.engine.memory() if trial.base.engine else 0,
-        "idle claim s, p50/p95/max": claims(trial),
+        "next run on a place after s, p50/p95/max": claims(trial, since),
     }
 
 
-def claims(trial: Trial) -> list[float]:
-    """Return how long free places stay empty between two runs of a machine: from the last call of one to the next."""
+def claims(trial: Trial, since: datetime) -> list[float]:
+    """Return how long a place of a machine stays empty while orders wait: from the end of a run to the next begin."""
     gaps = []
     for machine in trial.workers:
-        lines = [line for line in trial.fleet.lines() if line[0] == machine.name]
-        first: dict[str, float] = {}
-        last: dict[str, float] = {}
-        for _, _, _, run, _, at in lines:
-            first[run] = min(at, first.get(run, at))
-            last[run] = max(at, last.get(run, at))
-        begins, ends = sorted(first.values()), sorted(last.values())
-        gaps += [begin - end for begin, end in zip(begins[trial.options.slots :], ends, strict=False)]
+        found = re.findall(r"^(\S+Z) INFO leadline\.worker run (begins|ended)", machine.text(), re.MULTILINE)
+        events = [(datetime.fromisoformat(at), word) for at, word in found]
+        times = {word: [at for at, said in events if said == word and at > since] for word in ("begins", "ended")}
+        later = zip(times["begins"][trial.options.slots :], times["ended"], strict=False)
+        gaps += [(begin - end).total_seconds() for begin, end in later]
     return quantiles(sorted(gaps))
 
 

@@ -190,6 +190,7 @@ class Proxy:
 
     def close(self) -> None:
         """End it with all its connections."""
+        self.silent, self.closed = False, True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
