@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.fleet.machines import Fleet, events_of
 from tests.fleet.servers import wait_until
 from tests.fleet.trial import QUESTIONS, Infrastructure, Trial, infrastructure, parser, quantiles
+from tests.plugins.vectors.qdrant_server import KEY, qdrant_server
 
 # A run of few calls.
 LIGHT = {
@@ -463,6 +464,14 @@ def measure(options: Namespace) -> dict[str, Any]:
         environment = environment_of(options.scenario)
         if options.scenario == "documents":
             environment |= {"LEADLINE_PLUGINS__LOCAL__FOLDERS": f'["{fleet.documents}"]'}
+        if options.scenario == "documents" and base.database:
+            vectors, _ = stack.enter_context(qdrant_server())
+            environment |= {
+                "LEADLINE_PLUGINS__KNOWLEDGE__DATABASE": base.url,
+                "LEADLINE_KNOWLEDGE__STORE": "qdrant",
+                "LEADLINE_PLUGINS__QDRANT__URL": vectors,
+                "LEADLINE_PLUGINS__QDRANT__API_KEY": KEY,
+            }
         trial.environment = environment
         trial.start()
         if options.scenario != "documents":  # which are searched without a call that the probe sees
