@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import sqlite3
 import sys
@@ -20,6 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -317,9 +319,17 @@ class Trial:
                 for _, sign, pid, run, _, at in lines
                 if pid in strike.pids and run in elsewhere and strike.ended < at < strike.ended + 5.0
             ]
-            late += sum(sign == "+" for sign, _, _ in woken)
+            again = self.begins(strike)
+            late += sum(sign == "+" and run not in again for sign, run, _ in woken)
             told += {run: after for sign, run, after in sorted(woken, key=lambda item: item[2]) if sign == "x"}.values()
         return {"begun by zombies": late, "zombie told after s, p50/p95/max": quantiles(sorted(told))}
+
+    def begins(self, strike: Strike) -> set[str]:
+        """Return the runs that a machine took again after it was struck, as its log tells."""
+        (machine,) = (machine for machine in self.fleet.machines if machine.name == strike.machine)
+        begun = re.findall(r"^(\S+Z) INFO leadline\.worker run begins run_id=(\w+)", machine.text(), re.MULTILINE)
+        since = time.time() - (time.monotonic() - strike.began)
+        return {run for at, run in begun if datetime.fromisoformat(at).timestamp() > since}
 
 
 def committed(runs: Path, run: str) -> set[str]:
