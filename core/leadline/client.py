@@ -54,7 +54,7 @@ from leadline.permits import Permits
 from leadline.records import Answer, Event, Files, Json, Principal, Report, Turn
 from leadline.run_summary import RunSummary
 from leadline.runs import Order, Result, RunInfo
-from leadline.stores import RunStore, changing, open_store, use_store
+from leadline.stores import RunStore, changing, close_store, open_store
 
 REPORT = "report.json"
 # Bytes. A report has its sources and their passages, and its pictures.
@@ -153,8 +153,7 @@ class Client:
         self._plugins = None
         await self._pool.close()
         if self._store:
-            use_store(self.runs_folder(), None)
-            self._store.close()
+            close_store(self._store)
             self._store = None
 
     @property

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from leadline.errors import UsageError
+from leadline.runs import PRINCIPALS
 
 if TYPE_CHECKING:
     from leadline.contracts import Check, Observer
@@ -191,9 +192,19 @@ def open_store(runs: Runs) -> RunStore | None:
     points = entry_points(group=GROUP)
     if scheme not in points.names:  # it may be a password
         raise UsageError(f"runs.database: not the URL of a store; write {' or '.join(sorted(points.names))}://…")
-    store: RunStore = points[scheme].load()(runs)
-    use_store(runs.folder, store)
+    folder = runs.folder.absolute()
+    if folder.parent.name == PRINCIPALS:  # that of a principal, whose runs are in the same store
+        folder = folder.parents[1]
+    store: RunStore = points[scheme].load()(runs.model_copy(update={"folder": folder}))
+    use_store(folder, store)
     return store
+
+
+def close_store(store: RunStore) -> None:
+    """Close a store, and use it no more."""
+    for folder in [folder for folder, used in _stores.items() if used is store]:
+        del _stores[folder]
+    store.close()
 
 
 def store_of(path: Path) -> RunStore | None:

@@ -175,6 +175,7 @@ async def serve(
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             _check_vector_store(client)
             app.service.check_models()
+            app.service.documents.check_folders()
             app.service.ready = True
             started(Running(f"http://{host}:{port}", server.end))
             app.service.dispatcher = await dispatcher_of(client)

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from pydantic import SecretStr
+
 from leadline import Client
-from leadline.errors import CallFailed, ConfigError, LeadlineError
+from leadline.errors import CallFailed, ConfigError, LeadlineError, UsageError
 from leadline.records import StoredDocument
 from leadline.settings import Settings
 from leadline_server.problems import Problem
@@ -49,6 +51,17 @@ def in_collections(documents: Iterable[StoredDocument]) -> list[tuple[str, list[
     return sorted(collections.items())
 
 
+def check_shared(settings: Settings) -> None:
+    """Raise `UsageError` if the runs are on several machines and documents on this one, where no other finds them."""
+    base = settings.knowledge.base
+    own = getattr(dict(settings.plugins).get(base), "database", None)
+    if settings.runs.database.get_secret_value() and isinstance(own, SecretStr) and not own.get_secret_value():
+        raise UsageError(
+            f"with runs.database, documents need plugins.{base}.database and a vector store that all machines reach, "
+            "such as Qdrant: docs/how-to/fleet.md"
+        )
+
+
 class Documents:
     """The documents of a server as sources of its runs."""
 
@@ -57,13 +70,18 @@ class Documents:
         # Set when the shared folders were read for the first time.
         self._read = asyncio.Event()
 
+    def check_folders(self) -> None:
+        """Raise `UsageError` for shared folders whose documents other machines would not find."""
+        if self._folders():
+            check_shared(self._client.knowledge.settings)
+
     async def follow_folders(self) -> None:
         """Keep the documents of the shared folders up to date until this is cancelled."""
         while True:
             try:
                 await self._client.knowledge.read_folders()
-            except (LeadlineError, OSError):
-                log.exception("the shared folders cannot be read now")
+            except (LeadlineError, OSError) as error:
+                log.warning("the shared folders cannot be read now: %s", error)
             self._read.set()
             if not self._folders():
                 return

@@ -13,8 +13,9 @@ from typing import Literal
 
 from starlette.requests import Request
 
-from leadline.errors import CallFailed
+from leadline.errors import CallFailed, UsageError
 from leadline.records import AddedDocuments, Blob, Document, DocumentList, Passages, StoredDocument
+from leadline_server.documents import check_shared
 from leadline_server.endpoint import Endpoint
 from leadline_server.limits import Slots
 from leadline_server.problems import Problem, problem_of
@@ -90,6 +91,10 @@ class KnowledgeRoutes:
             raise Problem(
                 422, "invalid_request", f"name: the file needs a name of at most {_LONGEST} characters", example
             )
+        try:
+            check_shared(self._base.settings)
+        except UsageError as error:
+            raise Problem(409, "not_shared", f"{error}", "its operator sets them") from None
         await self._check_room(principal, name)
         file = file.model_copy(update={"name": name, "data": await read() if read else file.data})
         try:

@@ -10,8 +10,10 @@ import httpx
 import pytest
 from tests.server.conftest import QUESTION, Served, finish, order, running
 
-from leadline.errors import ConfigError
+import leadline
+from leadline.errors import ConfigError, UsageError
 from leadline.records import Source
+from leadline_server.documents import check_shared
 from leadline_server.limits import Limits
 from leadline_server.service import Service
 
@@ -182,3 +184,11 @@ def test_a_search_does_not_read_the_documents_whole(alice: httpx.Client, monkeyp
     upload(alice, "harbour.md")
     monkeypatch.setattr(Source, "model_validate_json", None)
     assert quotes(alice) == ["The harbour is nine fathoms deep at the mole."]
+
+
+def test_documents_that_other_machines_would_not_find_are_refused() -> None:
+    several = {"runs.database": "postgresql://db.example/leadline"}
+    with pytest.raises(UsageError, match=r"need plugins\.knowledge\.database and a vector store"):
+        check_shared(leadline.Client(set=several).knowledge.settings)
+    for settings in ({}, {**several, "plugins.knowledge.database": several["runs.database"]}):
+        check_shared(leadline.Client(set=settings).knowledge.settings)

@@ -34,7 +34,7 @@ from leadline.errors import ConfigError, LeadlineError
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.records.base import Record
 from leadline.settings import Runs
-from leadline.stores import open_store, use_store
+from leadline.stores import close_store, open_store
 
 # Bytes of free disk space below which a run may fail.
 LOW = 100 * 1024 * 1024
@@ -165,8 +165,7 @@ def _shared(runs: Runs) -> Iterator[Check]:
         return
     if store:
         yield from store.check()
-        store.close()
-        use_store(runs.folder, None)
+        close_store(store)
         if not runs.dispatcher:
             missing = "runs.dispatcher is empty: on several machines a plugin gives the runs to workers"
             yield Check("dispatcher", "bad", missing, "leadline plugins list --kind dispatchers")

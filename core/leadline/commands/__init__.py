@@ -155,15 +155,14 @@ def with_runs(command: Callable[[Namespace], int]) -> Callable[[Namespace], int]
     """Let a command that needs no client read the runs of the store that the options choose, if they name one."""
 
     def run(args: Namespace) -> int:
-        from leadline.stores import open_store, use_store
+        from leadline.stores import close_store, open_store
 
-        if (store := open_store(runs := runs_of(args))) is None:
+        if (store := open_store(runs_of(args))) is None:
             return command(args)
         try:
             return command(args)
         finally:
-            use_store(runs.folder, None)
-            store.close()
+            close_store(store)
 
     return run
 

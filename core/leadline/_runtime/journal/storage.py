@@ -187,10 +187,11 @@ class Storage:
     def _look(self) -> None:
         """Break the file if a job has waited since the last look."""
         if self._oldest in self._pending:
-            resume = resume_command(self.path.parent)
-            self.broken = JournalBusy(
-                f"the disk of {self.path.parent} did not answer for {SILENCE:g} s; completed work is kept: {resume}"
-            )
+            folder = self.path.parent
+            silent, resume = f"the disk of {folder}", resume_command(folder)
+            if store_of(folder):
+                silent, resume = "the database of the runs", "another session continues the run"
+            self.broken = JournalBusy(f"{silent} did not answer for {SILENCE:g} s; completed work is kept: {resume}")
             for job in self._pending:
                 if not job.future.done():
                     job.future.set_exception(self.broken)
