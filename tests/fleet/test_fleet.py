@@ -53,7 +53,7 @@ def check_whole(result: Any) -> None:
 
 def test_machines_that_share_a_folder_end_every_run_as_undisturbed_under_kills_and_pauses() -> None:
     result = trial("strikes --fleet folder --runs 12 --strikes 5 --delay 2 --users 2")
-    assert result["kills"] + result["pauses"] == 2, result
+    assert result["kills"] + result["pauses"] >= 3, result
     check_whole(result)
 
 
