@@ -94,7 +94,7 @@ class KnowledgeRoutes:
         try:
             check_shared(self._base.settings)
         except UsageError as error:
-            raise Problem(409, "not_shared", f"{error}", "its operator sets them") from None
+            raise Problem(409, "not_shared", f"{error}") from None
         await self._check_room(principal, name)
         file = file.model_copy(update={"name": name, "data": await read() if read else file.data})
         try:
