@@ -56,12 +56,12 @@ def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **opt
     return task_groups.run_loop(research(question, tags=tags, **options))
 
 
-def secret_file(cache: str | Path | None = None) -> Path:
+def secret_file() -> Path:
     """Return the file of 32 random bytes by which runs recognize values that they do not store.
 
     Machines that take over each other's runs need the same, before their first `Client`.
     """
-    return (Path(cache) if cache else default_cache()) / KEY_FILE
+    return default_cache() / KEY_FILE
 
 
 def tune_gc() -> None:

@@ -171,12 +171,9 @@ class RunStore(Protocol):
 _stores: dict[Path, RunStore] = {}
 
 
-def use_store(folder: Path, store: RunStore | None) -> None:
-    """Keep the runs of a folder in a store, in this process; None ends it."""
-    if store:
-        _stores[folder.absolute()] = store
-    else:
-        _stores.pop(folder.absolute(), None)
+def use_store(folder: Path, store: RunStore) -> None:
+    """Keep the runs of a folder in a store, in this process."""
+    _stores[folder.absolute()] = store
 
 
 def open_store(runs: Runs) -> RunStore | None:

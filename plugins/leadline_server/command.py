@@ -206,10 +206,16 @@ async def serve(
 
 
 def _check_vector_store(client: Client) -> None:
-    """Raise `UsageError` for a vector store in a folder that only one process can open: a server has several."""
+    """Raise `UsageError` for a vector store in a folder that other processes or machines need and cannot open."""
     settings = client.knowledge.settings
-    name = settings.knowledge.store
-    if getattr(dict(settings.plugins).get(name), "url", None) == "":
+    name, plugins = settings.knowledge.store, dict(settings.plugins)
+    database = getattr(plugins.get(settings.knowledge.base), "database", None)
+    if database and hasattr(plugins.get(name), "folder") and not getattr(plugins.get(name), "url", ""):
+        raise UsageError(
+            f"knowledge.store: {name} keeps vectors in the folder of one machine, and several keep documents in "
+            f'plugins.{settings.knowledge.base}.database: set knowledge.store = "qdrant" and plugins.qdrant.url'
+        )
+    if getattr(plugins.get(name), "url", None) == "":
         raise UsageError(
             f"knowledge.store: {name} without an address belongs to one process, and a server has several: set "
             f"plugins.{name}.url, such as --set plugins.{name}.url=http://127.0.0.1:6333, or --set knowledge.store=flat"

@@ -71,14 +71,7 @@ class Embedded:
     async def cancel(self, order: Submission, /) -> None:
         """The queue knows it."""
 
-    async def work(
-        self,
-        carry_out: CarryOut,
-        /,
-        *,
-        slots: int,
-        closing: asyncio.Event,
-    ) -> None:
+    async def work(self, carry_out: CarryOut, /, *, slots: int, closing: asyncio.Event) -> None:
         """Take orders until `closing`. Raises `QueueUnavailable` if the queue is gone for too long, or `Replaced`."""
         await self._ask(self._queue.enter, self._name)
         beating = asyncio.create_task(self._beat())

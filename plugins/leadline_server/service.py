@@ -47,7 +47,7 @@ from leadline_server.requests import MODELS, RUN_ID, Labels, NewRun, overrides
 from leadline_server.sign_in import AccessSettings, Provider
 from leadline_server.store import Store, Token
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
-from leadline_server.worker import CONTINUED, has_ended
+from leadline_server.worker import CONTINUED, LEAST_FREE, has_ended
 
 log = logging.getLogger("leadline.server")
 # Reports that are kept in memory, because a page asks for many passages of the same one.
@@ -63,8 +63,6 @@ _PATIENCE = 15.0
 # Seconds until a principal with too many runs may try again, or one whose run waits for a worker.
 _FULL = 10
 _LATER = {"Retry-After": str(_FULL)}
-# Bytes that must be free on the disk of the runs for a new one: those that work need room to end.
-LEAST_FREE = 200 * 2**20
 # What the folder of a run tells whose order may have been withdrawn.
 LEFT = ("interrupted", "waiting")
 # Files of a run with the tracebacks and folders of the operator: readers have its state and its events.

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from leadline.errors import LeadlineError
+from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline_server import processes
 from leadline_server.queue import Queue, QueueUnavailable
 from leadline_server.worker import GRACE_OF_REQUESTS
@@ -29,8 +29,8 @@ _LOOK, _INTERVAL = 1.0, 0.1
 _FIRST_PAUSE, _LONGEST_PAUSE, _LIVED = 0.5, 30.0, 20.0
 # Seconds until a queue that did not answer is told again of a worker that died.
 _RETRY = 5.0
-# The exit code of a worker that cannot be started with these options.
-_USAGE = 64
+# The exit codes of a worker that cannot be started with these options or settings.
+_WRONG = (UsageError.exit_code, ConfigError.exit_code)
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Supervisor:
         lived = time.monotonic() - child.started
         if child.process.stdin:
             child.process.stdin.close()
-        if code == _USAGE:
+        if code in _WRONG:
             child.process = None
             raise LeadlineError("the workers cannot be started; the reason is above")
         child.deaths = 1 if lived > _LIVED else child.deaths + 1

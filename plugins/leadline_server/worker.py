@@ -36,6 +36,9 @@ CONTINUED = "its worker ended; another one continues the run"
 _PAUSE, PATIENCE = 1.0, 30.0
 # Seconds for which a run is given back while another process works on it.
 _BUSY = 1.0
+# Bytes that must be free on the disk for another run: those that work need room to end. On several machines a worker
+# with less leaves it to others.
+LEAST_FREE = 200 * 2**20
 # Seconds in which the requests of a run return that another machine is to continue.
 GRACE_OF_REQUESTS = 30.0
 
@@ -77,6 +80,10 @@ class Worker:
 
     async def _carry_out(self, order: Submission, attempt: int) -> None:
         """Take a run to its end; raise an error if it is to be continued. Cancelled, it interrupts the run first."""
+        root = self._client.runs_folder()
+        if store_of(root) and shutil.disk_usage(root).free < LEAST_FREE:
+            logs.write(log, "run is left to another worker", logging.WARNING, reason=f"the disk of {root} is full")
+            raise JournalBusy("the disk of this worker is full")
         claim = await self._ask(self._queue.take, order, attempt, self._name)
         if claim is None:
             return
@@ -112,20 +119,22 @@ class Worker:
             except LeadlineError as error:
                 log.warning("run %s: %s", claim.run_id, error)
                 again, end = None, (self._queue.done, claim, str(error))
-            except Exception:
+            except Exception as error:
                 log.exception("run %s", claim.run_id)
                 problem = "the run could not be started; the log of its worker has the details"
                 again, end = None, (self._queue.done, claim, problem)
+                if isinstance(error, OSError) and store_of(self._client.runs_folder()):  # of this machine
+                    again, end = JournalBusy(f"{error}"), (self._queue.later, claim, _BUSY)
             finally:
                 self._handles.pop(claim, None)
-                told = await self._tell(*end)
+                is_noted = await self._tell(*end)
                 self._sessions.remove(claim.run_id)
                 folder = self._folder(claim.run)
                 if store_of(folder) and claim.run_id not in self._sessions:  # this machine has no use for the copy
                     shutil.rmtree(folder, ignore_errors=True)  # at once: the next session may begin
                 # What a run leaves in reference cycles, some 5 MB, would stay for tens of runs: see `tune_gc`.
                 gc.collect()
-        if again or not told:
+        if again or not is_noted:
             raise again or QueueUnavailable("the queue does not know the end of the run")
 
     async def _tell(self, function: Callable[..., object], *values: object) -> bool:

@@ -11,14 +11,13 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import EntryPoint
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
-from tests.server.queue.cluster import Cluster, cluster, programs
+from tests.server.queue.cluster import Cluster
 
 import leadline
 from leadline.contracts import Call
@@ -70,14 +69,6 @@ class Gate:
             yield
         finally:
             self.is_open.set()
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Cluster]:
-    if programs() is None or find_spec("psycopg") is None:
-        pytest.skip("needs Postgres and psycopg: apt-get install postgresql, pip install 'leadline[fleet]'")
-    with cluster() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])

@@ -190,9 +190,25 @@ def test_the_help_of_the_command_imports_nothing_heavy() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["serve", "worker"])
-def test_a_database_without_a_dispatcher_is_refused(
+def test_a_database_without_a_dispatcher_or_with_wrong_files_is_refused(
     command: str, postgres: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = postgres.database(uuid4().hex)
     assert main([command, "--database", url, "--folder", str(tmp_path)]) == 64
     assert "runs.dispatcher is empty: --set runs.dispatcher=temporal" in capsys.readouterr().err
+    wrong = ["--set", "runs.dispatcher=temporal", "--set", "runs.files=s4://bucket/runs"]
+    assert main([command, "--database", url, *wrong, "--folder", str(tmp_path)]) == 64
+    said = capsys.readouterr().err
+    assert "runs.files: s4://bucket/runs" in said
+    assert "; write s3://BUCKET/PREFIX, or leave it empty" in said
+
+
+@pytest.mark.slow
+def test_documents_of_several_machines_without_a_store_of_vectors_are_refused(
+    postgres: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = postgres.database(uuid4().hex)
+    options = ["runs.dispatcher=temporal", f"runs.database={url}", f"plugins.knowledge.database={url}"]
+    command = ["serve", "--port", "0", "--workers", "0", "--folder", str(tmp_path)]
+    assert main([*command, *(text for option in options for text in ("--set", option))]) == 64
+    assert "knowledge.store: flat keeps vectors in the folder of one machine" in capsys.readouterr().err

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,18 @@ def test_a_database_that_is_away_is_named_with_the_setting(doctor: Checks) -> No
 
 def test_without_a_database_no_part_is_checked(doctor: Checks) -> None:
     assert {"database", "clock", "files", "live", "dispatcher"}.isdisjoint(doctor())
+
+
+def test_one_machine_imports_nothing_of_a_fleet(tmp_path: Path) -> None:
+    code = (
+        "import sys, leadline_server.command, leadline_server.users, leadline_server.commands.worker\n"
+        "from leadline.cli import main\n"
+        "codes = [main(words.split()) for words in ('serve token list', 'usage', 'runs list', 'knowledge list')]\n"
+        "parts = ('leadline_server.fleet', 'psycopg', 'temporalio', 'obstore')\n"
+        "print(codes, [name for name in sys.modules if name.startswith(parts)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[0, 0, 0, 0] []"
 
 
 @pytest.mark.slow

@@ -108,11 +108,11 @@ class Temporal:
         name = self._settings.namespace
         request = DescribeNamespaceRequest(namespace=name)
         await self._client.workflow_service.describe_namespace(request, timeout=_TIMEOUT)
-        found = Check("dispatcher", "ok", f"Temporal at {self._settings.address}, namespace {name}")
+        server = Check("dispatcher", "ok", f"Temporal at {self._settings.address}, namespace {name}")
         if await self.keeps_turns():
-            return [found, Check("turns", "ok", "users take turns, as 25 small workflows show")]
+            return [server, Check("turns", "ok", "users take turns, as 25 small workflows show")]
         lacks = "a user with many runs goes before others: set matching.enableFairness, and one partition"
-        return [found, Check("turns", "note", lacks)]
+        return [server, Check("turns", "note", lacks)]
 
     async def keeps_turns(self) -> bool:
         """Return whether the server takes turns among users, by trying: it must be told to (see the README).
@@ -134,4 +134,4 @@ class Temporal:
                 await tried.submit(Submission(f"{user}-{uuid4().hex}", number, user))
         async with asyncio.timeout(60):
             await tried.work(carry_out, slots=1, closing=closing)
-        return max(place for place, run in enumerate(begun) if run.startswith("few")) <= 2 * 4 + 2
+        return max(turn for turn, run in enumerate(begun) if run.startswith("few")) <= 2 * 4 + 2

@@ -223,7 +223,6 @@ class Knowledge:
         return shelf.folder
 
     async def import_folder(self, folder: Path | None) -> int | None:
-        """Bring the documents of all principals from a folder into the database, unless they are there already."""
         if not (url := self._settings.database.get_secret_value()):
             return None
         from leadline_plugins.knowledge.replica import replicas
@@ -232,7 +231,6 @@ class Knowledge:
         return sum([await it.take_over(folder or own) for it in replicas(own / "replica", url, folder or own)])
 
     async def export_folder(self, folder: Path) -> bool:
-        """Write the documents of all principals from the database into a folder; return False without a database."""
         if url := self._settings.database.get_secret_value():
             from leadline_plugins.knowledge.replica import replicas
 

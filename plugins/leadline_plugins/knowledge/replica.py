@@ -123,8 +123,8 @@ database_of = cache(Database)
 class Replica(Shelf):
     """A collection in a database, and its copy in a folder of this machine. Only a holder of the lock changes it."""
 
-    def __init__(self, folder: Path, owner: str, url: str, place: str = "") -> None:
-        super().__init__(folder, owner, place)
+    def __init__(self, folder: Path, owner: str, url: str, collection: str = "") -> None:
+        super().__init__(folder, owner, collection)
         self._database = database_of(url)
         self._collection = self.folder.relative_to(folder).as_posix()
         self._next_look = 0.0
@@ -259,7 +259,7 @@ class Replica(Shelf):
     async def take_over(self, folder: Path) -> int:
         """Bring documents with their files from this collection in a folder; return the number of new ones."""
         async with self.lock(asyncio.to_thread):
-            return await asyncio.to_thread(self._take_over, Shelf(folder, place=self._collection))
+            return await asyncio.to_thread(self._take_over, Shelf(folder, collection=self._collection))
 
     def _take_over(self, other: Shelf) -> int:
         known = self.states()
@@ -317,8 +317,8 @@ def replicas(copies: Path, url: str, folder: Path | None = None) -> list[Replica
     """Return the collections of all principals that are in a folder, by default those that are in the database."""
     if folder:
         paths = [*folder.glob(f"shared/{FILE}"), *folder.glob(f"users/*/{FILE}")]
-        places = {path.parent.relative_to(folder).as_posix() for path in paths}
+        names = {path.parent.relative_to(folder).as_posix() for path in paths}
     else:
         with database_of(url).connected() as db:
-            places = {place for (place,) in db.execute("SELECT collection FROM leadline_documents")}
-    return [Replica(copies, "", url, place) for place in sorted(places)]
+            names = {name for (name,) in db.execute("SELECT collection FROM leadline_documents")}
+    return [Replica(copies, "", url, name) for name in sorted(names)]

@@ -43,10 +43,10 @@ _BEGINNING = 65_536
 
 
 class Shelf(DocumentStore):
-    """One collection. `owner` is the principal's id, or empty for the shared one; `place` is known without an owner."""
+    """One collection. `owner` is the principal's id, or empty for the shared one; else name the `collection`."""
 
-    def __init__(self, folder: Path, owner: str = "", place: str = "") -> None:
-        super().__init__(folder / (place or (f"users/{safe_name(owner)}" if owner else "shared")))
+    def __init__(self, folder: Path, owner: str = "", collection: str = "") -> None:
+        super().__init__(folder / (collection or (f"users/{safe_name(owner)}" if owner else "shared")))
         self.owner = owner
         self.name = f"user {owner}" if owner else "shared"
 

@@ -47,7 +47,7 @@ def worker_options(parser: ArgumentParser, workers: Callable[[str], int] = _coun
 
 
 def supervisor_of(args: Namespace, queue: Queue) -> Supervisor:
-    """Return the parent of the workers that the options choose. Raises `UsageError` for a database alone."""
+    """Return the parent of the workers that the options choose. Raises `UsageError` for what they cannot work with."""
     from leadline_server.supervisor import Supervisor
 
     if database_url(args) and not runs_of(args).dispatcher:
@@ -55,6 +55,10 @@ def supervisor_of(args: Namespace, queue: Queue) -> Supervisor:
             "--database: on several machines a dispatcher gives the runs to workers, and runs.dispatcher is empty: "
             "--set runs.dispatcher=temporal, of the package leadline-temporal"
         )
+    if database_url(args):
+        from leadline_server.fleet.files import files_at
+
+        files_at(runs_of(args).files)  # a worker with a wrong address would end its runs as failed
     return Supervisor(None if runs_of(args).dispatcher else queue, worker_command(args), args.workers)
 
 

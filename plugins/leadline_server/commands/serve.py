@@ -276,6 +276,8 @@ def import_all(args: Namespace) -> int:
             source, documents = top / RUNS, top / _BESIDE[1]
         elif not source.is_dir():
             raise UsageError(f"there is neither a folder of runs nor a backup at {source}")
+        elif (beside := source.parent / _BESIDE[1]).is_dir():
+            documents = beside
         store, queue = stack.enter_context(_store(args)), stack.enter_context(queue_of(args))
         alone = Namespace(**{**vars(args), "folder": str(source), "set": [*args.set, "runs.database="]})
 

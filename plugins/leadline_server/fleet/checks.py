@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
-from hashlib import blake2b
 from secrets import token_hex
 
 from leadline.contracts import Check
+from leadline.encoding import digest as digest_of
 from leadline.errors import LeadlineError
 from leadline_server.fleet.files import RunFiles
 from leadline_server.queue.connections import Connections
@@ -23,9 +23,9 @@ _STATE = """SELECT current_setting('server_version'), extract(epoch FROM clock_t
 def checks(connections: Connections, files: RunFiles, live: tuple[str, str]) -> Iterator[Check]:
     """Ask each part once, with a file that is deleted again."""
     parts = {"database": _database(connections), "files": _files(connections, files), "live": _live(*live)}
-    for what, found in parts.items():
+    for what, results in parts.items():
         try:
-            yield from found
+            yield from results
         except (LeadlineError, OSError) as error:
             yield Check(what, "bad", f"runs.{what}: {error}", "leadline config show")
 
@@ -43,10 +43,10 @@ def _database(connections: Connections) -> Iterator[Check]:
 
 def _files(connections: Connections, files: RunFiles) -> Iterator[Check]:
     data, path, begun = token_hex().encode(), f".doctor-{token_hex(8)}", time.monotonic()
-    digest = blake2b(data, digest_size=16).hexdigest()
-    with connections.transaction("SELECT 1") as (connection, _):
-        files.put(connection, path, digest, data)
-        same = files.get(connection, path, digest) == data
+    key = digest_of(data)
+    with connections.transaction() as (connection, _):
+        files.put(connection, path, key, data)
+        same = files.get(connection, path, key) == data
         files.delete(connection, path)
     about = f"{files.name}: one was written, read and deleted in {(time.monotonic() - begun) * 1000:.0f} ms"
     yield Check("files", "ok" if same else "bad", about if same else f"{files.name}: other bytes than were written")

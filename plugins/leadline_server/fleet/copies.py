@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
 from zlib import crc32
@@ -19,6 +18,7 @@ from zlib import crc32
 import psycopg
 from psycopg.types.json import Jsonb
 
+from leadline.encoding import digest as digest_of
 from leadline.errors import LeadlineError
 from leadline.events import use_clock
 from leadline.files import private_folder
@@ -58,7 +58,7 @@ _APART = 0.5
 JOURNAL, _MARKER = "journal.sqlite", b"The journal of this run is in the database that runs.database names.\n"
 ACTIVE = f"holder <> '' AND touched > clock_timestamp() - interval '{LIFETIME} s'"
 _RUN = "SELECT changed::text, metadata, files, deleted FROM leadline_runs WHERE path = %s AND changed::text <> %s"
-_EMPTY = blake2b(digest_size=16).hexdigest()
+_EMPTY = digest_of(b"")
 Known = dict[str, tuple[tuple[int, ...], str]]
 
 
@@ -85,7 +85,7 @@ class RunCopies:
         self._live: dict[str, str] = {}
         self._feed = EventFeed(self.connections)
         self._closed = threading.Event()
-        with self.connections.transaction("SELECT 1") as (connection, _):
+        with self.connections.transaction() as (connection, _):
             connection.execute(_TABLES)
         self._set_clock()
         threading.Thread(target=self._touch, name="runs", daemon=True).start()
@@ -119,7 +119,6 @@ class RunCopies:
         use_clock(ahead if abs(ahead) > _APART else 0.0)
 
     def pull(self, folder: Path, *, files: bool = False) -> None:
-        """Bring the copy of a run, or those in a folder of runs, up to date."""
         path = self.path(folder)
         if path and path != PRINCIPALS and self._pull_run(path):
             return
@@ -178,7 +177,7 @@ class RunCopies:
             return
         missing = [name for name, digest in files.items() if not _has(folder / name, digest)]
         if missing:
-            with self.connections.transaction("SELECT 1") as (connection, _):
+            with self.connections.transaction() as (connection, _):
                 self._each(missing, lambda name: self._get(connection, path, name, files[name]))
         if metadata is not None:  # else its first session has just begun
             _write(folder / METADATA, metadata)
@@ -194,7 +193,7 @@ class RunCopies:
 
     def _get(self, connection: psycopg.Connection, path: str, name: str, digest: str) -> None:
         data = b"" if digest == _EMPTY else self._files.get(connection, path, digest)
-        if _digest(data) == digest:
+        if digest_of(data) == digest:
             _write(self._root / path / name, data)
         else:
             log.warning("the file %s of the run %s is lost or damaged", name, path)
@@ -250,8 +249,8 @@ class RunCopies:
 
         def store(name: str) -> None:
             stamp, data = _stamp(folder / name), (folder / name).read_bytes()
-            self._files.put(connection, path, _digest(data), data)
-            known[name] = stamp, _digest(data)
+            self._files.put(connection, path, digest_of(data), data)
+            known[name] = stamp, digest_of(data)
 
         self._each([name for name in names if known.get(name, (None,))[0] != _stamp(folder / name)], store)
         after = {name: digest for name, (_, digest) in known.items()}
@@ -263,7 +262,6 @@ class RunCopies:
         )
 
     def is_active(self, folder: Path) -> bool:
-        """Return whether a session works on a run."""
         path = self.path(folder)
         rows = self.connections.rows(f"SELECT {ACTIVE}, live FROM leadline_runs WHERE path = %s", path)  # noqa: S608
         is_active, live = rows[0] if rows else (False, "")
@@ -273,12 +271,8 @@ class RunCopies:
         return bool(is_active)
 
 
-def _digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
-
-
 def _has(path: Path, digest: str) -> bool:
-    return path.is_file() and _digest(path.read_bytes()) == digest
+    return path.is_file() and digest_of(path.read_bytes()) == digest
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -124,12 +124,10 @@ class StoredLog:
         self._seen: int | None = None
 
     def has_grown(self) -> bool:
-        """Return whether there may be more."""
         count = self._feed.count(self._path)
         return count is None or count != self._seen
 
     def read(self) -> list[Event]:
-        """Return the new events. Raises `QueueUnavailable`."""
         seen = self._feed.count(self._path)
         statement = "SELECT seq, data FROM leadline_events WHERE path = %s AND seq > %s ORDER BY seq"
         rows = self._connections.rows(statement, self._path, self.last)
@@ -143,30 +141,25 @@ class StoredLog:
 
 
 class StoredMailbox:
-    """Implements `leadline.stores.Mailbox`. A new session deletes the messages to earlier ones."""
+    """Implements `leadline.stores.Mailbox`: messages to the process that has the run, until its next session."""
 
     def __init__(self, connections: Connections, path: str, holder: str) -> None:
         self._rows, self._path, self._holder = connections.rows, path, holder
 
     def send(self, name: str, text: bytes) -> None:
-        """Send a message."""
         self._rows("INSERT INTO leadline_messages (path, name, body) VALUES (%s, %s, %s)", self._path, name, text)
 
     def messages(self) -> list[tuple[str, bytes]]:
-        """Return the messages without a reply, the oldest first; none if another process has the run."""
         statement = "SELECT name, body FROM leadline_messages JOIN leadline_runs USING (path) "
         statement += "WHERE path = %s AND holder = %s AND reply IS NULL ORDER BY sent"
         return [(name, bytes(body)) for name, body in self._rows(statement, self._path, self._holder)]
 
     def reply(self, name: str, text: bytes) -> None:
-        """Reply to a message."""
         self._rows("UPDATE leadline_messages SET reply = %s WHERE path = %s AND name = %s", text, self._path, name)
 
     def reply_to(self, name: str) -> bytes | None:
-        """Return the reply to a message, if there is one."""
         rows = self._rows("SELECT reply FROM leadline_messages WHERE path = %s AND name = %s", self._path, name)
         return bytes(rows[0][0]) if rows and rows[0][0] is not None else None
 
     def remove(self, name: str) -> None:
-        """Remove a message with its reply."""
         self._rows("DELETE FROM leadline_messages WHERE path = %s AND name = %s", self._path, name)

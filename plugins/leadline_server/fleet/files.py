@@ -59,15 +59,16 @@ class ObjectFiles:
             retries: Any = {"max_retries": 1, "retry_timeout": timedelta(seconds=_PATIENCE)}
             self._store: Any = from_url(url, client_options=patience, retry_config=retries)
         except Exception as error:
-            raise UsageError(f"runs.files: {url}: {error}; write s3://BUCKET/PREFIX, or leave it empty") from error
+            why = str(error).splitlines()[0]
+            raise UsageError(f"runs.files: {url}: {why}; write s3://BUCKET/PREFIX, or leave it empty") from error
         self.name = url
 
     def put(self, connection: psycopg.Connection, path: str, digest: str, data: bytes) -> None:
         self._do("put", f"{path}/{digest}", data)
 
     def get(self, connection: psycopg.Connection, path: str, digest: str) -> bytes:
-        found = self._do("get", f"{path}/{digest}")
-        return bytes(found.bytes()) if found else b""
+        reply = self._do("get", f"{path}/{digest}")
+        return bytes(reply.bytes()) if reply else b""
 
     def delete(self, connection: psycopg.Connection, path: str) -> None:
         self._do("delete", [item["path"] for part in self._do("list", path) for item in part])

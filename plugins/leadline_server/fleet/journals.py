@@ -103,7 +103,6 @@ class PostgresJournal:
 
     @contextmanager
     def transaction(self, *, durable: bool) -> Iterator[PostgresRecords]:
-        """Commit at the end, unless a later session has begun."""
         with (
             _as_busy(),
             self._runs.connections.transaction(_FENCE, self.records.path) as (connection, rows),

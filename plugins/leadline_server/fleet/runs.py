@@ -31,16 +31,13 @@ class PostgresRuns(RunCopies):
     """Implements `leadline.stores.RunStore`. `folder` holds the copies; `live` is HOST or HOST:ADVERTISED."""
 
     def check(self) -> Iterator[Check]:
-        """Check the database, the files and the address of live text."""
         return checks(self.connections, self._files, self._host)
 
     def journal(self, folder: Path, mode: Mode, owns: Callable[[], bool] | None) -> PostgresJournal:
-        """Return the journal of a run."""
         return PostgresJournal(self, folder, mode, owns)
 
     @contextmanager
     def changing(self, folder: Path) -> Iterator[None]:
-        """Bring a run on which no session works up to date, and store what is changed of it. Raises `JournalBusy`."""
         path = self.path(folder)
         with self._lock(path), self._idle(folder) as (connection, _):
             known = self._stored(path)
@@ -48,10 +45,7 @@ class PostgresRuns(RunCopies):
             self.keep(connection, folder, known)
 
     def delete(self, folder: Path) -> None:
-        """Delete a run, or all of a principal. Their names stay for a month, so that all machines delete their copies.
-
-        Raises `JournalBusy`.
-        """
+        """Delete a run, or all of a principal. Names stay for a month: until all machines have deleted their copies."""
         with self._idle(folder) as (connection, paths):
             for path in paths:
                 self._files.delete(connection, path)
@@ -76,31 +70,24 @@ class PostgresRuns(RunCopies):
             yield connection, [run for run, _ in rows]
 
     def observer(self, folder: Path, session: int) -> StoredEvents:
-        """Return what stores the events of a session."""
         return StoredEvents(self.connections, self.path(folder), session)
 
     def next_seq(self, folder: Path) -> int:
-        """Return the number of the next event."""
         statement = "SELECT coalesce(max(seq), -1) + 1 FROM leadline_events WHERE path = %s"
         return int(self.connections.rows(statement, self.path(folder))[0][0])
 
     def events(self, folder: Path, after: int) -> StoredLog:
-        """Return the events of a run with numbers above `after`."""
         return StoredLog(self.connections, self._feed, self.path(folder), after)
 
     def mailbox(self, folder: Path) -> StoredMailbox:
-        """Return the messages to a run."""
         return StoredMailbox(self.connections, self.path(folder), self.holder)
 
     def live_host(self) -> tuple[str, str]:
-        """Return the address to which live text is bound, and the one by which other machines reach it."""
         return self._host
 
     def set_live(self, folder: Path, address: str) -> None:
-        """Tell other machines the address of the live text of a run."""
         statement = "UPDATE leadline_runs SET live = %s WHERE path = %s AND holder = %s"
         self.connections.rows(statement, address, self.path(folder), self.holder)
 
     def live(self, folder: Path) -> str:
-        """Return that address as `is_active` last read it."""
         return self._live.get(self.path(folder), "")

@@ -123,7 +123,7 @@ def _export_run(folder: Path, runs: PostgresRuns) -> None:
     with (
         closing(sqlite3.connect(private_file(folder / JOURNAL))) as journal,
         private_file(folder / "events.jsonl").open("wb") as events,
-        runs.connections.transaction("SELECT 1") as (connection, _),
+        runs.connections.transaction() as (connection, _),
     ):
         journal.executescript(f"{LAYOUT} PRAGMA user_version = {LAYOUT_VERSION}")
         for table, columns in _COLUMNS.items():

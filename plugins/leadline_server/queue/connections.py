@@ -66,7 +66,7 @@ class Connections:
         self._closed = False
 
     @contextmanager
-    def transaction(self, statement: str, *values: Any) -> Iterator[tuple[psycopg.Connection, Rows]]:
+    def transaction(self, statement: str = "SELECT 1", *values: Any) -> Iterator[tuple[psycopg.Connection, Rows]]:
         """Run a transaction; it begins with a statement that is repeated if the connection was lost."""
         try:
             connection, rows = self._begin(statement, values)

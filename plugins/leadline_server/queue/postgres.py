@@ -49,7 +49,6 @@ class PostgresDatabase:
             return result
 
     def read(self, statement: str, *values: Any) -> list[Sequence[Any]]:
-        """Return the rows of a query."""
         return [*self._connections.rows(statement.replace("?", "%s"), *values)]
 
     def now(self) -> float:

@@ -66,7 +66,6 @@ class SqliteDatabase:
             return result
 
     def read(self, statement: str, *values: Any) -> list[Sequence[Any]]:
-        """Return the rows of a query."""
         with self._reading:
             try:
                 return self._reader.execute(statement, values).fetchall()

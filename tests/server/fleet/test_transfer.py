@@ -113,11 +113,13 @@ def test_a_machine_joins_several_and_one_goes_on_alone(
     here, known = machine
     before = reports(here / "runs", "alice")
     fleet = ["--set", f"runs.database={url}", "--set", f"plugins.knowledge.database={url}"]
-    command = ["serve", *fleet, "import", "runs"]
+    command = ["serve", *fleet, "import", str(here / "runs")]
     process = subprocess.run([sys.executable, "-c", _KILLED, *command], check=False)
     assert process.returncode == -signal.SIGKILL
     assert len(tables(url)["leadline_runs"]) == 1
-    assert main(command) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)  # documents are found beside the folder of runs
+        assert main([*command, "--folder", str(tmp_path / "c")]) == 0
     assert "Imported 2 runs" in (said := capsys.readouterr().err)
     assert "1 documents" in said
     copied = tables(url)

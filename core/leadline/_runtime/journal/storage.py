@@ -233,35 +233,35 @@ class FileRecords:
     """The tables of a SQLite file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._db = connection
+        self.db = connection
 
     def put(self, space: str, name: str, value: str, mark: str) -> None:
-        self._db.execute("insert or replace into entries values (?, ?, ?, ?)", (space, name, value, mark))
+        self.db.execute("insert or replace into entries values (?, ?, ?, ?)", (space, name, value, mark))
 
     def delete(self, space: str, names: Iterable[str] | None = None) -> None:
         if names is None:
-            self._db.execute("delete from entries where space = ?", (space,))
+            self.db.execute("delete from entries where space = ?", (space,))
         else:
             rows = [(space, name) for name in names]
-            self._db.executemany("delete from entries where space = ? and name = ?", rows)
+            self.db.executemany("delete from entries where space = ? and name = ?", rows)
 
     def entries(self) -> Sequence[Sequence[Any]]:
-        if not self._db.execute("select 1 from sqlite_master where name = 'entries'").fetchone():
+        if not self.db.execute("select 1 from sqlite_master where name = 'entries'").fetchone():
             return []  # killed while it made the file: nothing was called yet
-        size = self._db.execute("select sum(length(space) + length(name) + length(value)) from entries").fetchone()[0]
+        size = self.db.execute("select sum(length(space) + length(name) + length(value)) from entries").fetchone()[0]
         if (size or 0) > _MOST_ENTRIES:
             raise JournalError(f"the entries of the journal have more than {_MOST_ENTRIES >> 20} MB, and are not read")
-        return self._db.execute("select space, name, value, mark from entries").fetchall()
+        return self.db.execute("select space, name, value, mark from entries").fetchall()
 
     def put_blob(self, digest: str, data: bytes) -> None:
-        self._db.execute("insert or replace into blobs values (?, ?)", (digest, data))
+        self.db.execute("insert or replace into blobs values (?, ?)", (digest, data))
 
     def blob(self, digest: str) -> Any:
-        row = self._db.execute("select data from blobs where digest = ?", (digest,)).fetchone()
+        row = self.db.execute("select data from blobs where digest = ?", (digest,)).fetchone()
         return row[0] if row else None
 
     def next_session(self) -> int:
-        last = self._db.execute("select max(cast(name as integer)) from entries where space = 'session'").fetchone()[0]
+        last = self.db.execute("select max(cast(name as integer)) from entries where space = 'session'").fetchone()[0]
         return int(last or 0) + 1
 
     def keep_files(self) -> None:
@@ -276,14 +276,13 @@ class _JournalFile:
         self._mode = mode
         self._owns = owns
         self.session = 0
-        self._connection: sqlite3.Connection | None = None
         self._records: FileRecords | None = None
         self._lock: FolderLock | None = None
         self._synchronous = ""
 
     @property
     def is_open(self) -> bool:
-        return self._connection is not None
+        return self._records is not None
 
     @property
     def records(self) -> FileRecords:
@@ -295,19 +294,18 @@ class _JournalFile:
         """Lock, check and open the file."""
         try:
             address = self._prepare() if self._mode == "write" else self._address()
-            self._connection = sqlite3.connect(address, isolation_level=None, uri=True)
+            connection = sqlite3.connect(address, isolation_level=None, uri=True)
             # A flipped bit may leave text that is not UTF-8: the checksums report it, row by row.
-            self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            self._records = FileRecords(self._connection)
-            self._check_layout(self._connection)
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            self._records = FileRecords(connection)
+            self._check_layout(connection)
         except (sqlite3.Error, OSError) as error:
             raise storage_error(error, self._path) from error
 
     @contextmanager
     def transaction(self, *, durable: bool) -> Iterator[Records]:
         """Run a transaction; a `durable` one makes the earlier ones survive a power loss, too."""
-        records, connection, level = self.records, self._connection, "full" if durable else "normal"
-        assert connection
+        connection, level = self.records.db, "full" if durable else "normal"
         if level != self._synchronous:
             connection.execute(f"pragma synchronous={level}")
             self._synchronous = level
@@ -315,7 +313,7 @@ class _JournalFile:
         try:
             if self.session and connection.execute(_LATER_SESSION, (str(self.session + 1),)).fetchone():
                 raise JournalBusy(f"another process continues the run in {self._path.parent}")
-            yield records
+            yield self.records
             connection.execute("commit")
         finally:
             if connection.in_transaction:
@@ -324,10 +322,10 @@ class _JournalFile:
     def close(self) -> None:
         """Close the file and release its lock; a second time does nothing."""
         try:
-            if self._connection:
-                self._connection.close()
+            if self._records:
+                self._records.db.close()
         finally:
-            self._connection = self._records = None
+            self._records = None
             if self._lock:
                 self._lock.release()
 

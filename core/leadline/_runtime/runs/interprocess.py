@@ -97,12 +97,14 @@ class LiveText:
             server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
-            async with asyncio.timeout(_GREETING):
-                sent = await reader.readexactly(len(self._password))
-            if hmac.compare_digest(sent, self._password):
-                await self._send_pieces(reader, writer)
-        writer.close()
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                async with asyncio.timeout(_GREETING):
+                    sent = await reader.readexactly(len(self._password))
+                if hmac.compare_digest(sent, self._password):
+                    await self._send_pieces(reader, writer)
+        finally:
+            writer.close()
 
     async def _send_pieces(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         pieces = self._bus.subscribe(deltas=True)
@@ -117,7 +119,6 @@ class LiveText:
         finally:
             left.cancel()
             pieces.close()
-            writer.close()
 
 
 class LiveReader:

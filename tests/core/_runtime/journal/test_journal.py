@@ -23,7 +23,7 @@ from leadline._runtime.journal.rows import Need, Row
 from leadline._runtime.journal.storage import Storage
 from leadline.errors import JournalBusy, JournalError
 from leadline.records import Usage
-from leadline.stores import Mode, use_store
+from leadline.stores import Mode, close_store, use_store
 
 # A test of files and locks; all others are the contract of `leadline.stores.JournalStore`.
 in_a_file = pytest.mark.parametrize("store", ["file"], indirect=True)
@@ -42,8 +42,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
     runs = PostgresRuns(request.getfixturevalue("postgres").database(uuid4().hex), tmp_path, files_at(""))
     use_store(tmp_path, runs)
     yield
-    use_store(tmp_path, None)
-    runs.close()
+    close_store(runs)
 
 
 @asynccontextmanager

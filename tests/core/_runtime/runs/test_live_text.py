@@ -22,7 +22,7 @@ from leadline._runtime.runs.interprocess import LiveReader, LiveText
 from leadline.contracts import Call
 from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Event, Message, ModelTraits
-from leadline.stores import use_store
+from leadline.stores import close_store, use_store
 from leadline.testing.plugins import plugin
 from leadline_plugins.observers.jsonl import JsonLines
 
@@ -156,13 +156,15 @@ class Shared:
     def live(self, _: Path) -> str:
         return self.address
 
+    def close(self) -> None: ...
+
 
 @pytest.fixture
 def shared(tmp_path: Path) -> Iterator[Any]:
     store: Any = Shared()
     use_store(tmp_path, store)
     yield store
-    use_store(tmp_path, None)
+    close_store(store)
 
 
 async def test_only_a_reader_with_the_password_is_served(
@@ -194,6 +196,7 @@ async def test_only_a_reader_with_the_password_is_served(
 async def test_a_reader_leaves_an_address_that_somebody_else_has_by_now(tmp_path: Path, shared: Any) -> None:
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         shared.address = f"127.0.0.1 {server.sockets[0].getsockname()[1]} password"
