@@ -125,6 +125,9 @@ def temporal() -> Iterator[Server]:
         "matching.useNewMatcher": "true",
         "matching.numTaskqueueReadPartitions": "1",
         "matching.numTaskqueueWritePartitions": "1",
+        # The long polls of a machine that is cut off end before its runs are given out again.
+        "frontend.keepAliveTime": '"5s"',
+        "frontend.keepAliveTimeout": '"3s"',
     }
     (port,) = free_ports(1)
     path = program("temporal")
