@@ -159,12 +159,18 @@ class Machine:
         """Kill it as a loss of power would, and delete its folder."""
         if not self.process:
             return
-        family = self.pause()
+        family = [*{*self.pause(), *filter(self._owns, self.pids)}]
         signal_all(family, signal.SIGKILL)
         self.process.wait()
         wait_until(lambda: not any(Path(f"/proc/{pid}/cwd").exists() for pid in family), 10, f"the end of {self.name}")
         if with_disk:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _owns(self, pid: int) -> bool:
+        """Tell whether a process is still one of this machine: its parent may have ended before it."""
+        with suppress(OSError):
+            return self.environment["FLEET_PROBE_LOG"].encode() in Path(f"/proc/{pid}/environ").read_bytes()
+        return False
 
     def terminate(self, seconds: float = 40.0) -> tuple[float, int]:
         """Ask it to end; return how long it took and its exit code."""
@@ -303,8 +309,7 @@ class Fleet:
         for client in self._clients.values():
             client.close()
         for machine in self.machines:
-            if machine.runs():
-                machine.kill()
+            machine.kill()
 
     def __enter__(self) -> Fleet:
         return self
