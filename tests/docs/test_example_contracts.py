@@ -61,6 +61,7 @@ def output_of_tests(folder: Path, *files: Path, paths: tuple[Path, ...]) -> str:
     return done.stdout[-3000:] + done.stderr[-1000:]
 
 
+@pytest.mark.slow
 def test_examples_under_other_names_fulfil_their_contracts(tmp_path: Path) -> None:
     files = []
     for kind in KINDS:

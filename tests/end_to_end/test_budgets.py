@@ -15,6 +15,7 @@ def unwritten(result: Any) -> list[str]:
     return [notice for notice in result.metadata.notices if "' was not written: " in notice]
 
 
+@pytest.mark.slow
 async def test_a_resume_with_a_larger_budget_finishes_the_report(tools: Any, tmp_path: Path) -> None:
     with tools.emulator() as world:
         world.behave(**QUICK)
@@ -28,6 +29,7 @@ async def test_a_resume_with_a_larger_budget_finishes_the_report(tools: Any, tmp
     assert not unwritten(second)
 
 
+@pytest.mark.slow
 async def test_a_resumed_run_is_written_anew_where_the_prompt_of_writing_changed(tools: Any, tmp_path: Path) -> None:
     with tools.emulator() as world:
         world.behave(**QUICK)

@@ -162,6 +162,7 @@ def nginx(folder: Path, leadline: str) -> Iterator[tuple[str, ssl.SSLContext]]:
         process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("nginx"), reason="needs nginx: apt-get install nginx-light")
 def test_leadline_works_behind_the_nginx_of_the_example(tmp_path: Path) -> None:
     (tmp_path / "nginx").mkdir()
