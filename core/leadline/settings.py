@@ -133,7 +133,7 @@ class Runs(Section):
         "", description="Where the files of runs are kept beside a database: s3://BUCKET/PREFIX; empty: in it."
     )
     dispatcher: str = Field(
-        "", description="The plugin that gives runs to workers, such as temporal; empty: on one machine, `embedded`."
+        "", description="The plugin that gives runs to workers, such as temporal; empty: on one machine, the workers."
     )
     live: str = Field(
         "",

@@ -143,6 +143,9 @@ class RunStore(Protocol):
     def delete(self, folder: Path) -> None:
         """Delete a run, or all in a folder, but not the copies here. Raises `JournalBusy` if a session works on one."""
 
+    def drop(self, folder: Path) -> None:
+        """Remove the copy of a run here; it is made again when it is wanted."""
+
     def is_active(self, folder: Path) -> bool:
         """Return whether a session works on a run."""
 

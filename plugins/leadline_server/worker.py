@@ -130,8 +130,8 @@ class Worker:
                 is_noted = await self._tell(*end)
                 self._sessions.remove(claim.run_id)
                 folder = self._folder(claim.run)
-                if store_of(folder) and claim.run_id not in self._sessions:  # this machine has no use for the copy
-                    shutil.rmtree(folder, ignore_errors=True)  # at once: the next session may begin
+                if (store := store_of(folder)) and claim.run_id not in self._sessions:
+                    store.drop(folder)  # at once: the next session may begin
                 # What a run leaves in reference cycles, some 5 MB, would stay for tens of runs: see `tune_gc`.
                 gc.collect()
         if again or not is_noted:

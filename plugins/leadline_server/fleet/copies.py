@@ -203,6 +203,13 @@ class RunCopies:
         for done in wait([self._threads.submit(do, name) for name in names]).done:
             done.result()
 
+    def drop(self, folder: Path) -> None:
+        path = self.path(folder)
+        with self._listing, self._lock(path):
+            shutil.rmtree(folder, ignore_errors=True)
+            self._copies.pop(path, None)
+            self._since.pop(path.rpartition("/")[0], None)
+
     def has(self, folder: Path) -> bool:
         """Return whether a session of the run has begun."""
         return bool(self.connections.rows("SELECT 1 FROM leadline_runs WHERE path = %s", self.path(folder)))

@@ -15,6 +15,7 @@ from tests.server.conftest import Gate
 from leadline import Client
 from leadline.errors import JournalBusy, UsageError
 from leadline.plugin import middleware
+from leadline.stores import store_of
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_server.queue.records import QueueUnavailable
@@ -147,3 +148,14 @@ async def test_a_database_that_does_not_answer_ends_the_session_and_loses_nothin
     assert (await again.result()).status == "complete"
     numbers = [event.seq async for event in first.events(run.id)]
     assert numbers == [*range(len(numbers))]
+
+
+async def test_a_run_whose_copy_was_dropped_is_listed_again(machines: Machines) -> None:
+    first = await machines.start("first")
+    runs = [await first.research(QUESTION, principal="ada") for _ in range(2)]
+    assert len(first.runs(principal="ada")) == 2
+    store = store_of(runs[0].folder)
+    assert store
+    store.drop(runs[0].folder)
+    assert not runs[0].folder.exists()
+    assert {run.id for run in first.runs(principal="ada")} == {run.folder.name for run in runs}
